@@ -1,0 +1,37 @@
+"""What every scheduler returns: an order and the certificate that travels with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """An order of a memory graph's ops with its proof status.
+
+    Attributes:
+        order: Op indices in the order in which they run; always legal.
+        peak: The most bytes live at once in that order.
+        lower_bound: No legal order has a smaller peak than this.
+        method: Which algorithm found it.
+        states: Search states expanded, 0 where none were needed.
+        seconds: Wall time spent.
+        segments: Parts that the graph was cut into at cut nodes, at least 1 unless empty.
+    """
+
+    order: tuple[int, ...]
+    peak: int
+    lower_bound: int
+    method: str
+    states: int = 0
+    seconds: float = 0.0
+    segments: int = 1
+
+    @property
+    def optimal(self) -> bool:
+        return self.peak == self.lower_bound
+
+    @property
+    def gap(self) -> float:
+        """How far the peak may be above the optimum, as a share of the peak: 0.0 where proven."""
+        return (self.peak - self.lower_bound) / self.peak if self.peak else 0.0
