@@ -1,0 +1,1 @@
+"""Drivers: import, IREE phase stepping, compilation, verification."""

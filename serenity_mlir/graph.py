@@ -81,6 +81,7 @@ class MemoryGraph:
 
     @property
     def file_order(self) -> tuple[int, ...]:
+        """The order in which the ops are stored."""
         return tuple(range(len(self.ops)))
 
     def is_legal(self, order: Sequence[int]) -> bool:

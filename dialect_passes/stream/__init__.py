@@ -1,0 +1,1 @@
+"""Passes on IREE's stream dialect: what the compiled artefact allocates."""

@@ -1,0 +1,1 @@
+"""Passes on tensor programs of any imported dialect."""

@@ -1,0 +1,1 @@
+"""Arena planners: offsets for slices that share one arena."""

@@ -27,4 +27,5 @@ class ArenaPlan:
 
     @property
     def optimal(self) -> bool:
+        """Whether the size is proven minimal."""
         return self.size == self.lower_bound

@@ -1,0 +1,1 @@
+"""Schedulers: orders of a memory graph with minimal live peak."""

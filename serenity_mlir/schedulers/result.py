@@ -29,6 +29,7 @@ class Schedule:
 
     @property
     def optimal(self) -> bool:
+        """Whether the peak is proven minimal."""
         return self.peak == self.lower_bound
 
     @property
