@@ -1,0 +1,27 @@
+"""The one door to the MLIR Python bindings.
+
+They are those inside `iree-base-compiler`. A build of upstream's bindings can stand in for
+the dialects that both have: point these imports at it, nothing else imports bindings.
+"""
+
+from __future__ import annotations
+
+from iree.compiler import ir, passmanager
+
+__all__ = ["ir", "make_context", "passmanager"]
+
+
+def make_context(*, allow_unregistered: bool = False) -> ir.Context:
+    """A context with every dialect of the bindings, threads off.
+
+    Printing IR while threads are on aborts the process, and parse and print are all that
+    such a context is for; turn threads on for long native pipelines only.
+
+    Args:
+        allow_unregistered: Whether ops of dialects that nobody registered parse.
+    """
+    context = ir.Context()
+    context.enable_multithreading(False)
+    context.load_all_available_dialects()
+    context.allow_unregistered_dialects = allow_unregistered
+    return context
