@@ -39,13 +39,10 @@ def check_plan(slices: Sequence[Slice], offsets: Sequence[int], size: int, *, al
 def _check_disjoint(slices: Sequence[Slice], offsets: Sequence[int]) -> None:
     """Sweep over time; ends come before starts of the same step, because ranges are half-open."""
     occupying = [index for index, item in enumerate(slices) if item.size > 0 and item.start < item.end]
-    events = sorted(
-        event
-        for index in occupying
-        for event in ((slices[index].end, 0, index), (slices[index].start, 1, index))
-    )
+    starts = [(slices[index].start, 1, index) for index in occupying]
+    ends = [(slices[index].end, 0, index) for index in occupying]
     live: list[tuple[int, int]] = []
-    for _, begins, index in events:
+    for _, begins, index in sorted(starts + ends):
         key = (offsets[index], index)
         at = bisect_left(live, key)
         if not begins:

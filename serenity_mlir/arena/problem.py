@@ -29,29 +29,38 @@ class Problem:
     @cached_property
     def peak(self) -> int:
         """The most units live at once: a lower bound on every arena."""
-        events = sorted(
-            [(start, size) for start, size in zip(self.starts, self.sizes, strict=True)]
-            + [(end, -size) for end, size in zip(self.ends, self.sizes, strict=True)]
-        )
-        live = most = 0
-        for _, change in events:
-            live += change
-            most = max(most, live)
-        return most
+        return live_peak(self.starts, self.ends, self.sizes)
 
     @cached_property
-    def neighbours(self) -> tuple[tuple[int, ...], ...]:
-        """For each slice the others live at some same step; time and space grow with their number."""
-        found: list[list[int]] = [[] for _ in self.sizes]
-        live: list[int] = []
-        for index in sorted(range(len(self)), key=lambda i: self.starts[i]):
-            start = self.starts[index]
-            live = [other for other in live if self.ends[other] > start]
-            found[index].extend(live)
-            for other in live:
-                found[other].append(index)
-            live.append(index)
-        return tuple(map(tuple, found))
+    def neighbours(self) -> list[list[int]]:
+        """For each slice the others that are live at some same step."""
+        return overlaps(self.starts, self.ends)
+
+
+def live_peak(starts: Sequence[int], ends: Sequence[int], sizes: Sequence[int]) -> int:
+    """The largest sum of sizes live at one step, of half-open ranges."""
+    events = sorted(
+        [*zip(starts, sizes, strict=True), *((end, -size) for end, size in zip(ends, sizes, strict=True))]
+    )
+    live = most = 0
+    for _, change in events:
+        live += change
+        most = max(most, live)
+    return most
+
+
+def overlaps(starts: Sequence[int], ends: Sequence[int]) -> list[list[int]]:
+    """For each half-open range the indices of the others that meet it; costs as much as it returns."""
+    found: list[list[int]] = [[] for _ in starts]
+    live: list[int] = []
+    for index in sorted(range(len(starts)), key=starts.__getitem__):
+        start = starts[index]
+        live = [other for other in live if ends[other] > start]
+        found[index].extend(live)
+        for other in live:
+            found[other].append(index)
+        live.append(index)
+    return found
 
 
 def segments(slices: Sequence[Slice], alignment: int) -> list[tuple[list[int], Problem]]:
@@ -72,9 +81,8 @@ def segments(slices: Sequence[Slice], alignment: int) -> list[tuple[list[int], P
             reach = slices[index].end
         parts[-1].append(index)
         reach = max(reach, slices[index].end)
-    return [
-        (part, _problem([slices[index] for index in sorted(part)], alignment)) for part in map(sorted, parts)
-    ]
+    parts = [sorted(part) for part in parts]
+    return [(part, _problem([slices[index] for index in part], alignment)) for part in parts]
 
 
 def _problem(slices: Sequence[Slice], alignment: int) -> Problem:
