@@ -7,7 +7,8 @@ from serenity_mlir.errors import UsageError
 OptionValue = str | int | float | bool
 """A value of an option: text before it is typed, True for a key without `=`."""
 
-_CLOSERS = {'"': '"', "'": "'", "{": "}"}
+CLOSERS = {'"': '"', "'": "'", "{": "}"}
+"""What opens a quoted value, and what closes it."""
 
 
 def split_options(text: str, *, where: str) -> list[tuple[str, OptionValue]]:
@@ -43,8 +44,8 @@ def split_options(text: str, *, where: str) -> list[tuple[str, OptionValue]]:
 
 
 def _value(text: str, at: int, where: str) -> tuple[str, int]:
-    if at < len(text) and text[at] in _CLOSERS:
-        opener, closer, start = text[at], _CLOSERS[text[at]], at + 1
+    if at < len(text) and text[at] in CLOSERS:
+        opener, closer, start = text[at], CLOSERS[text[at]], at + 1
         depth, at = 1, at + 1
         while at < len(text) and depth:
             if text[at] == closer:

@@ -16,28 +16,19 @@ prints as `serenity-count-ops{time-limit=10.0}` and parses back from it. A strin
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import types
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.option_text import OptionValue, split_options, unparse
+from serenity_mlir.dialect_passes.suggest import hint_of
 from serenity_mlir.errors import UsageError
 
 R = TypeVar("R")
-
-__all__ = ["Pass", "PassOption", "did_you_mean"]
-
-
-def did_you_mean(wrong: str, known: Iterable[str]) -> str | None:
-    """A hint that names the nearest of `known`, or None where nothing is near."""
-    near = difflib.get_close_matches(wrong, list(known), n=1, cutoff=0.5)
-    return f"did you mean '{near[0]}'?" if near else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +120,9 @@ class Pass(ABC, Generic[R]):
         for key, value in split_options(text, where=cls.name):
             if key not in known:
                 raise UsageError(
-                    f"no option '{key}'", where=cls.name, hint=_option_hint(cls.name, key, tuple(known))
+                    f"no option '{key}'",
+                    where=cls.name,
+                    hint=hint_of(key, known, "its options are") if known else "it has no options",
                 )
             option = known[key]
             if option.field in values:
@@ -177,11 +170,3 @@ def _option(cls: type[Pass[Any]], field: dataclasses.Field[Any], hint: Any) -> P
         default=field.default,
         help=help_text,
     )
-
-
-def _option_hint(name: str, wrong: str, known: tuple[str, ...]) -> str:
-    if not known:
-        return f"{name} has no options"
-    listing = f"its options are {', '.join(known)}"
-    near = did_you_mean(wrong, known)
-    return f"{near} {listing}" if near else listing
