@@ -1,0 +1,68 @@
+"""Reading ONNX bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # ships no types
+
+from serenity_mlir.errors import SerenityError
+
+from .prepare_onnx import prepare_onnx
+from .source import BYTECODE_MAGIC, SourceModel, TensorIO
+from .tensor_bytes import DAMAGED, dtype_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def load_onnx(path: Path, data: bytes, digest: str) -> SourceModel:
+    """Parses and prepares an ONNX model.
+
+    Args:
+        path: Its file; external data is looked for in the same folder.
+        data: The bytes of that file.
+        digest: Their SHA-256.
+
+    Raises:
+        SerenityError: The bytes are not ONNX or damaged, or the model cannot be compiled.
+    """
+    try:
+        model, notes = prepare_onnx(_parse(data), path.parent)
+    except UnicodeDecodeError as error:
+        raise SerenityError("a name in the model is not UTF-8 text", hint=DAMAGED) from error
+    return SourceModel(
+        path,
+        digest,
+        "onnx",
+        proto=model,
+        inputs=tuple(_describe_io(model.graph.input)),
+        outputs=tuple(_describe_io(model.graph.output)),
+        notes=tuple(notes),
+    )
+
+
+def _parse(data: bytes) -> onnx.ModelProto:
+    if data.startswith(BYTECODE_MAGIC):
+        raise SerenityError("holds MLIR bytecode, not ONNX", hint="rename it to .mlirbc")
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise SerenityError(
+            "is not an ONNX model, or a truncated one: protobuf cannot parse it",
+            hint="export or download the model again",
+        ) from error
+    return model
+
+
+def _describe_io(values: Iterable[onnx.ValueInfoProto]) -> Iterable[TensorIO]:
+    for value in values:
+        tensor = value.type.tensor_type
+        shape = tuple(
+            dim.dim_value if dim.HasField("dim_value") else (dim.dim_param or None)
+            for dim in tensor.shape.dim
+        )
+        yield TensorIO(value.name, shape, dtype_name(tensor.elem_type))

@@ -1,0 +1,135 @@
+"""What cannot be compiled, found before the compiler runs, with the node's name and a way out."""
+
+from __future__ import annotations
+
+import onnx
+from onnx import AttributeProto, defs
+
+from serenity_mlir.errors import SerenityError
+
+from .clean_graph import STANDARD_DOMAIN
+from .tensor_bytes import DAMAGED, dtype_name
+from .walk import all_graphs, all_nodes, describe
+
+_RUNTIME_DOMAIN = "com.microsoft"
+_RUNTIME_OPS = frozenset({"GroupQueryAttention", "RotaryEmbedding"})
+"""Operators of onnxruntime's own domain that IREE legalises."""
+
+_DOMAIN_HINTS = {
+    _RUNTIME_DOMAIN: "it is onnxruntime's own operator: save the model without onnxruntime's optimisations"
+    " (ORT_DISABLE_ALL), or export it again from the framework",
+    "ai.onnx.ml": "keep classical machine learning (trees, encoders, scalers) outside of the model",
+    "ai.onnx.training": "export the model for inference",
+    "ai.onnx.preview.training": "export the model for inference",
+}
+_OTHER_DOMAIN_HINT = "write it with standard operators, or define it as a model-local function of such"
+
+
+def refuse_operators(model: onnx.ModelProto) -> None:
+    """Refuses operators that neither ONNX nor IREE has, and values that are no tensors.
+
+    Args:
+        model: With functions inlined and domains spelled.
+
+    Raises:
+        SerenityError: Naming the first such node.
+    """
+    versions = {opset.domain: opset.version for opset in model.opset_import}
+    for node in all_nodes(model):
+        if node.domain == STANDARD_DOMAIN:
+            version = versions[STANDARD_DOMAIN]
+            if not defs.has(node.op_type, max_inclusive_version=version):
+                raise SerenityError(
+                    f"ONNX has no operator '{node.op_type}' in opset {version}",
+                    where=describe(node),
+                    hint="set the opset version that the model is written in, or " + _OTHER_DOMAIN_HINT,
+                )
+        elif node.domain != _RUNTIME_DOMAIN or node.op_type not in _RUNTIME_OPS:
+            raise SerenityError(
+                f"the operator '{node.op_type}' of domain '{node.domain}' cannot be compiled",
+                where=describe(node),
+                hint=_DOMAIN_HINTS.get(node.domain, _OTHER_DOMAIN_HINT),
+            )
+        _refuse_attributes(node)
+
+
+def refuse_graphs(model: onnx.ModelProto) -> None:
+    """Refuses a file that parses but holds no graph that could be compiled, and sparse weights.
+
+    Raises:
+        SerenityError: Naming what is missing or not supported.
+    """
+    if not model.HasField("graph") or not model.graph.output:
+        raise SerenityError("the file holds no ONNX graph with an output", hint=DAMAGED)
+    for graph in all_graphs(model):
+        if graph.sparse_initializer:
+            raise SerenityError(
+                "sparse weights cannot be compiled",
+                where=f"initializer '{graph.sparse_initializer[0].values.name}'",
+                hint="store them as dense tensors",
+            )
+        names = [tensor.name for tensor in graph.initializer]
+        if len(set(names)) < len(names) or "" in names:
+            raise SerenityError("two weights have one name, or one has none", where=f"graph '{graph.name}'")
+
+
+def refuse_values(model: onnx.ModelProto) -> None:
+    """Refuses values whose type is no tensor of numbers, or whose rank nobody knows.
+
+    Args:
+        model: After shape inference.
+
+    Raises:
+        SerenityError: Naming the first such value and the node that makes it.
+    """
+    for graph in all_graphs(model):
+        makers = {name: node for node in graph.node for name in node.output if name}
+        types = {value.name: value.type for value in (*graph.value_info, *graph.input, *graph.output)}
+        read = {name for inner in all_graphs(model) for node in inner.node for name in node.input}
+        for value in (*graph.input, *graph.output):
+            _refuse_type(value.name, value.type, makers)
+        for name in makers:
+            if name in read:
+                _refuse_type(name, types.get(name), makers)
+
+
+def _refuse_type(name: str, kind: onnx.TypeProto | None, makers: dict[str, onnx.NodeProto]) -> None:
+    where = describe(makers[name]) if name in makers else f"input '{name}'"
+    which = kind.WhichOneof("value") if kind is not None else None
+    if kind is None or which is None:
+        raise SerenityError(
+            f"the type of '{name}' cannot be inferred",
+            where=where,
+            hint="the operands do not fit the operator, or the export left types out",
+        )
+    if which != "tensor_type":
+        raise SerenityError(
+            f"'{name}' is a {which.removesuffix('_type')}, and only tensors can be compiled",
+            where=where,
+            hint="unroll sequences and optionals into tensors before exporting",
+        )
+    element = dtype_name(kind.tensor_type.elem_type)
+    if element in ("string", "undefined"):
+        raise SerenityError(
+            f"'{name}' has element type {element}, and only numbers and booleans can be compiled",
+            where=where,
+            hint="handle text outside of the model",
+        )
+    if not kind.tensor_type.HasField("shape"):
+        raise SerenityError(
+            f"the number of dimensions of '{name}' cannot be inferred",
+            where=where,
+            hint="declare the shape of the output or inner value in the model (symbolic sizes will do)",
+        )
+
+
+def _refuse_attributes(node: onnx.NodeProto) -> None:
+    for attribute in node.attribute:
+        kinds = (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS, AttributeProto.TYPE_PROTO)
+        if attribute.type in (*kinds, AttributeProto.TYPE_PROTOS, AttributeProto.GRAPHS):
+            raise SerenityError(
+                f"the attribute '{attribute.name}' has a type that cannot be compiled:"
+                f" {AttributeProto.AttributeType.Name(attribute.type)}",
+                where=describe(node),
+                hint="export the model without optional, sequence and sparse values",
+            )

@@ -1,0 +1,48 @@
+"""The torch-onnx module of a prepared ONNX model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from iree.compiler import ir
+from iree.compiler.extras import onnx_importer  # type: ignore[import-untyped]  # ships no types
+
+from serenity_mlir.errors import SerenityError
+
+if TYPE_CHECKING:
+    from .source import SourceModel
+
+
+def import_onnx(model: SourceModel, context: ir.Context) -> ir.Operation:
+    """Builds the torch-onnx module of an ONNX model in a context.
+
+    Every operator carries a name location with the name of its ONNX node, and weights are handed over as
+    buffers. The entry function has the name of the graph, as `iree-import-onnx` does it.
+
+    Args:
+        model: A model of format "onnx".
+        context: Where the module is built; all available dialects must be loaded in it.
+
+    Returns:
+        The verified `builtin.module`.
+
+    Raises:
+        SerenityError: IREE's importer does not take a node; the error names it.
+        ValueError: The model is not ONNX.
+    """
+    if model.proto is None:
+        raise ValueError(f"{model.path} is {model.format}, not ONNX")
+    file = str(model.path)
+    info = onnx_importer.ModelInfo(model.proto)
+    module = info.create_module(context=context).operation
+    try:
+        importer = onnx_importer.NodeImporter.define_function(info.main_graph, module)
+        with warnings.catch_warnings():
+            # It warns of every optional output that is left out.
+            warnings.filterwarnings("ignore", message="Found a node without a valid type proto")
+            importer.import_all()
+        module.verify()
+    except (onnx_importer.OnnxImportError, ir.MLIRError) as error:
+        raise SerenityError(f"IREE's importer does not take the model: {error}", file=file) from error
+    return module
