@@ -1,0 +1,192 @@
+"""From the body of a `stream.async.execute` to a memory graph.
+
+What this graph says of a body is what `iree-stream-schedule-allocation` packs: fresh
+storage that does not leave the body is a slice of the slab; what is captured, yielded or
+constant is somebody else's, size 0 here. Precedence is SSA, plus write-after-read: IREE
+elides copies by program order, so a reader and a later in-place update of one buffer
+need not have an edge between them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.stream.access import CONCURRENT, Access, access_of, is_resource, lifetime
+from serenity_mlir.graph import Buffer, MemoryGraph, Op
+
+
+class UnschedulableError(Exception):
+    """The body has no constant sizes, or holds what no order may be changed for. Says why."""
+
+
+@dataclass(frozen=True)
+class ExecutionGraph:
+    """The memory graph of one body with the ops that its indices stand for.
+
+    Attributes:
+        graph: Ops in program order; sizes are aligned.
+        ops: The body's ops without the terminator, in the same order.
+    """
+
+    graph: MemoryGraph
+    ops: tuple[ir.Operation, ...]
+
+
+def execution_graph(execute: ir.Operation, *, alignment: int) -> ExecutionGraph:
+    """The memory graph of the body of a `stream.async.execute`.
+
+    Args:
+        execute: The region op.
+        alignment: Bytes to which each size is rounded up.
+
+    Raises:
+        UnschedulableError: A size is no constant, or a concurrent region is left in the body.
+    """
+    block = execute.regions[0].blocks[0]
+    *ops, terminator = (op.operation for op in block.operations)
+    if any(op.name == CONCURRENT for op in ops):
+        raise UnschedulableError("a stream.async.concurrent is left in the body")
+    accesses = [access_of(op) for op in ops]
+    storage = _Storage.of(block, ops, accesses)
+    owned = storage.owned_sizes(ops, accesses, terminator, alignment)
+    touches = [_classes(storage, access) for access in accesses]
+    numbers = {root: number for number, root in enumerate(owned)}
+    graph = MemoryGraph(
+        ops=tuple(
+            Op(label(op), tuple(numbers[root] for root in roots if root in numbers))
+            for op, roots in zip(ops, touches, strict=True)
+        ),
+        buffers=tuple(Buffer(name, size) for name, size in owned.values()),
+        preds=_precedence(ops, accesses, storage),
+    )
+    return ExecutionGraph(graph, tuple(ops))
+
+
+def label(op: ir.Operation) -> str:
+    """What people call an op: a dispatch's function, else the op's own name."""
+    if "entry_points" in op.attributes:
+        symbol = ir.SymbolRefAttr(ir.ArrayAttr(op.attributes["entry_points"])[0])
+        return str(symbol.value[-1])
+    return str(op.name).removeprefix("stream.")
+
+
+@dataclass
+class _Storage:
+    """Which values share storage (union-find over numbers of values)."""
+
+    number: dict[ir.Value, int] = field(default_factory=dict)
+    parent: list[int] = field(default_factory=list)
+    captured: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, block: ir.Block, ops: list[ir.Operation], accesses: list[Access]) -> _Storage:
+        storage = cls()
+        mutable = [arg for arg in block.arguments if is_resource(arg) and lifetime(arg) != "constant"]
+        for argument in block.arguments:
+            if is_resource(argument):
+                storage.captured.add(storage._add(argument))
+        # Captured operands may name one storage twice (an earlier region's tied result and its
+        # operand, a subview), so whatever is not constant counts as one.
+        for argument in mutable[1:]:
+            storage._merge(mutable[0], argument)
+        for op, access in zip(ops, accesses, strict=True):
+            for result in access.results:
+                storage._add(result.value)
+                if result.tied is not None:
+                    storage._merge(op.operands[result.tied], result.value)
+                elif access.barrier:
+                    for operand in access.reads:
+                        storage._merge(operand, result.value)
+        return storage
+
+    def root(self, value: ir.Value) -> int:
+        """The number of the storage that `value` lives in."""
+        index = self.number[value]
+        while self.parent[index] != index:
+            self.parent[index] = index = self.parent[self.parent[index]]
+        return index
+
+    def owned_sizes(
+        self, ops: list[ir.Operation], accesses: list[Access], terminator: ir.Operation, alignment: int
+    ) -> dict[int, tuple[str, int]]:
+        """Name and aligned size of every storage that is a slice of the slab, by its root."""
+        foreign = {self.root(operand) for operand in terminator.operands if is_resource(operand)}
+        foreign |= {self._find(index) for index in self.captured}
+        owned: dict[int, tuple[str, int]] = {}
+        for op, access in zip(ops, accesses, strict=True):
+            for result in access.results:
+                root = self.root(result.value)
+                if result.tied is not None or root in foreign or lifetime(result.value) == "constant":
+                    continue
+                if result.size is None:
+                    raise UnschedulableError(f"a result of {label(op)} has no constant size")
+                owned[root] = (label(op), -(-result.size // alignment) * alignment)
+        return owned
+
+    def _find(self, index: int) -> int:
+        while self.parent[index] != index:
+            index = self.parent[index]
+        return index
+
+    def _add(self, value: ir.Value) -> int:
+        index = len(self.parent)
+        self.number[value] = index
+        self.parent.append(index)
+        return index
+
+    def _merge(self, one: ir.Value, other: ir.Value) -> None:
+        self.parent[self.root(other)] = self.root(one)
+
+
+def _classes(storage: _Storage, access: Access) -> list[int]:
+    """Roots of the storage that an op touches, each once."""
+    values = [*access.reads, *(result.value for result in access.results)]
+    return list(dict.fromkeys(storage.root(value) for value in values))
+
+
+def _written(storage: _Storage, access: Access) -> set[int]:
+    """Roots of the storage whose content an op sets: fresh, in place, or behind a barrier."""
+    written = {storage.root(result.value) for result in access.results}
+    if access.barrier:
+        written |= {storage.root(operand) for operand in access.reads}
+    return written
+
+
+def _precedence(
+    ops: list[ir.Operation], accesses: list[Access], storage: _Storage
+) -> tuple[tuple[int, ...], ...]:
+    """SSA, read-after-write and write-after-read on every alias, and barriers."""
+    position = {op: index for index, op in enumerate(ops)}
+    writer: dict[int, int] = {}
+    readers: dict[int, list[int]] = {}
+    barrier: int | None = None
+    out: list[tuple[int, ...]] = []
+    for index, (op, access) in enumerate(zip(ops, accesses, strict=True)):
+        preds = {position[owner] for owner in _producers(op) if owner in position}
+        if access.barrier:
+            preds.update(range(barrier or 0, index))
+            barrier = index
+        elif barrier is not None:
+            preds.add(barrier)
+        written = _written(storage, access)
+        for root in _classes(storage, access):
+            if root in writer:
+                preds.add(writer[root])
+            if root in written:
+                preds.update(readers.pop(root, ()))
+                writer[root] = index
+            else:
+                readers.setdefault(root, []).append(index)
+        out.append(tuple(sorted(preds)))
+    return tuple(out)
+
+
+def _producers(op: ir.Operation) -> list[ir.Operation]:
+    """The ops that define an op's operands; block arguments have none."""
+    owners = (operand.owner for operand in op.operands)
+    return [
+        owner.operation if hasattr(owner, "operation") else owner
+        for owner in owners
+        if not isinstance(owner, ir.Block)
+    ]

@@ -1,0 +1,121 @@
+"""`serenity-layout-slices`: the smallest arena for every `stream.resource.pack`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from serenity_mlir.arena import check_plan, plan
+from serenity_mlir.arena.result import ArenaPlan
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.pass_base import Pass
+from serenity_mlir.dialect_passes.stream.access import constant_index
+from serenity_mlir.dialect_passes.stream.alignment import alignment_of
+from serenity_mlir.dialect_passes.stream.regions import functions
+from serenity_mlir.liveness import Slice, live_bytes
+
+PACK = "stream.resource.pack"
+
+
+@dataclass(frozen=True, slots=True)
+class RegionPlan:
+    """What became of one `stream.resource.pack`.
+
+    Attributes:
+        name: The function's symbol and the op's ordinal in it, `main#0`.
+        role: "model" or "initializer".
+        slices: As the op lists them, half-open, sizes aligned; empty where it was left alone.
+        plan: Their offsets; None where it was left alone.
+        peak: The most bytes live at once, recomputed from the op; 0 where it was left alone.
+        left_alone: Why it was not planned; empty where it was.
+    """
+
+    name: str
+    role: str
+    slices: tuple[Slice, ...]
+    plan: ArenaPlan | None
+    peak: int
+    left_alone: str = ""
+
+
+@dataclass(frozen=True)
+class LayoutSlicesPass(Pass[list[RegionPlan]]):
+    """Replaces every `stream.resource.pack` by the constants of an optimal packing.
+
+    Belongs after `iree-stream-schedule-allocation` and before IREE's own
+    `iree-stream-layout-slices`. A pack with a slice of no constant size is left to IREE, with
+    a remark that says so.
+    """
+
+    name: ClassVar[str] = "serenity-layout-slices"
+    time_limit: Annotated[float, "seconds for all packs together"] = 5.0
+    alignment: Annotated[int, "bytes; 0 takes the module's own"] = 0
+
+    def apply(self, module: ir.Operation) -> list[RegionPlan]:
+        """Plan and replace; what is left to IREE says why."""
+        found = [
+            (f"{name}#{index}", "initializer" if function.name == "util.initializer" else "model", op)
+            for name, function in functions(module)
+            for index, op in enumerate(packs(function))
+        ]
+        return [self._plan(*item, self.time_limit / len(found)) for item in found]
+
+    def _plan(self, name: str, role: str, pack: ir.Operation, time_limit: float) -> RegionPlan:
+        alignment = self.alignment or alignment_of(pack)
+        slices = slices_of(pack, alignment)
+        if slices is None:
+            reason = "a slice has no constant size"
+            pack.emit_remark(f"left to IREE's own packing: {reason}")
+            return RegionPlan(name, role, (), None, 0, reason)
+        result = plan(slices, alignment=alignment, time_limit=time_limit)
+        check_plan(slices, result.offsets, result.size, alignment=alignment)
+        peak = max(live_bytes(slices, max((item.end for item in slices), default=0)), default=0)
+        _replace(pack, [result.size, *result.offsets])
+        return RegionPlan(name, role, tuple(slices), result, peak)
+
+
+def packs(function: ir.Operation) -> list[ir.Operation]:
+    """The `stream.resource.pack` ops of a function, wherever they nest."""
+    found: list[ir.Operation] = []
+
+    def collect(op: ir.Operation) -> ir.WalkResult:
+        if op.operation.name == PACK:
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(collect, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def slices_of(pack: ir.Operation, alignment: int) -> list[Slice] | None:
+    """The slices that `pack` lists, sizes aligned; None where one has no constant size.
+
+    The op's intervals are inclusive at both ends; a base offset makes it dynamic too.
+    """
+    intervals = [ir.IntegerAttr(item).value for item in ir.ArrayAttr(pack.attributes["lifetime_intervals"])]
+    has_offset, _ = ir.DenseI32ArrayAttr(pack.attributes["operandSegmentSizes"])
+    sizes = [constant_index(operand) for operand in list(pack.operands)[has_offset:]]
+    if has_offset and constant_index(pack.operands[0]) != 0:
+        return None
+    slices = []
+    for index, size in enumerate(sizes):
+        if size is None:
+            return None
+        first, last = intervals[2 * index : 2 * index + 2]
+        slices.append(Slice(first, last + 1, -(-size // alignment) * alignment))
+    return slices
+
+
+def _replace(pack: ir.Operation, values: Sequence[int]) -> None:
+    index = ir.IndexType.get(pack.context)
+    constants: dict[int, ir.Value] = {}
+    with pack.location, ir.InsertionPoint(pack):
+        for value in values:
+            if value not in constants:
+                attribute = ir.IntegerAttr.get(index, value)
+                op = ir.Operation.create("arith.constant", results=[index], attributes={"value": attribute})
+                constants[value] = op.results[0]
+    for result, value in zip(pack.results, values, strict=True):
+        result.replace_all_uses_with(constants[value])
+    pack.erase()

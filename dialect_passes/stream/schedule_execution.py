@@ -1,0 +1,122 @@
+"""`serenity-schedule-execution`: the memory-optimal order of what IREE will execute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.pass_base import Pass
+from serenity_mlir.dialect_passes.stream.access import CONCURRENT, is_resource
+from serenity_mlir.dialect_passes.stream.alignment import alignment_of
+from serenity_mlir.dialect_passes.stream.execution_graph import (
+    ExecutionGraph,
+    UnschedulableError,
+    execution_graph,
+)
+from serenity_mlir.dialect_passes.stream.regions import Region, regions
+from serenity_mlir.errors import CheckFailed
+from serenity_mlir.graph import MemoryGraph
+from serenity_mlir.liveness import peak
+from serenity_mlir.schedulers import Schedule, schedule
+
+
+@dataclass(frozen=True, slots=True)
+class RegionSchedule:
+    """What became of one execution region.
+
+    Attributes:
+        region: Its name, `function#ordinal`.
+        role: "model" or "initializer".
+        graph: Its memory graph in file order; None where it was left alone.
+        schedule: The order that it now has; None where it was left alone.
+        file_peak: Live peak in file order, bytes; 0 where it was left alone.
+        left_alone: Why it was not scheduled; empty where it was.
+    """
+
+    region: str
+    role: str
+    graph: MemoryGraph | None
+    schedule: Schedule | None
+    file_peak: int
+    left_alone: str = ""
+
+
+@dataclass(frozen=True)
+class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
+    """Reorders the ops of every `stream.async.execute` to the minimal live peak.
+
+    Belongs after `iree-stream-async-transformation-pipeline`, where sizes are constants and
+    in-place results and copies are explicit: what is ordered here is what IREE allocates.
+    A `stream.async.concurrent` that is left in a body is flattened first.
+    """
+
+    name: ClassVar[str] = "serenity-schedule-execution"
+    time_limit: Annotated[float, "seconds for all regions together"] = 10.0
+    alignment: Annotated[int, "bytes; 0 takes the module's own"] = 0
+    keep_order: Annotated[bool, "measure the file order and leave it"] = False
+
+    def apply(self, module: ir.Operation) -> list[RegionSchedule]:
+        """Reorder every region, and return what was found."""
+        found = regions(module)
+        for region in found:
+            flatten_concurrency(region.op)
+        graphs = [_graph_of(region, self.alignment or alignment_of(region.op)) for region in found]
+        ops = sum(len(graph.ops) for graph in graphs if isinstance(graph, ExecutionGraph))
+        out = []
+        for region, graph in zip(found, graphs, strict=True):
+            if isinstance(graph, str):
+                region.op.emit_remark(f"left in its own order: {graph}")
+                out.append(RegionSchedule(region.name, region.role, None, None, 0, graph))
+                continue
+            share = self.time_limit * len(graph.ops) / max(ops, 1)
+            out.append(self._schedule(region, graph, share))
+        return out
+
+    def _schedule(self, region: Region, graph: ExecutionGraph, time_limit: float) -> RegionSchedule:
+        file_peak = peak(graph.graph, graph.graph.file_order)
+        if self.keep_order:
+            result = Schedule(graph.graph.file_order, file_peak, 0, "file-order")
+        else:
+            result = schedule(graph.graph, time_limit=time_limit)
+        if not graph.graph.is_legal(result.order) or peak(graph.graph, result.order) != result.peak:
+            raise CheckFailed(f"the schedule of {region.name} breaks a dependence or misstates its peak")
+        reorder(region.op, [graph.ops[index] for index in result.order])
+        return RegionSchedule(region.name, region.role, graph.graph, result, file_peak)
+
+
+def _graph_of(region: Region, alignment: int) -> ExecutionGraph | str:
+    try:
+        return execution_graph(region.op, alignment=alignment)
+    except UnschedulableError as error:
+        return str(error)
+
+
+def reorder(execute: ir.Operation, order: Sequence[ir.Operation]) -> None:
+    """Put the body's ops, the terminator left out, into `order`."""
+    *_, terminator = execute.regions[0].blocks[0].operations
+    for op in order:
+        op.move_before(terminator.operation)
+
+
+def flatten_concurrency(execute: ir.Operation) -> None:
+    """Replace every `stream.async.concurrent` of a body by its ops, one after another."""
+    for item in list(execute.regions[0].blocks[0].operations):
+        concurrent = item.operation
+        if concurrent.name != CONCURRENT:
+            continue
+        flatten_concurrency(concurrent)
+        block = concurrent.regions[0].blocks[0]
+        captured = [
+            operand for operand in concurrent.operands if str(operand.type).startswith("!stream.resource")
+        ]
+        for argument, operand in zip(block.arguments, captured, strict=True):
+            argument.replace_all_uses_with(operand)
+        *inner, terminator = (op.operation for op in block.operations)
+        for op in inner:
+            op.move_before(concurrent)
+        yielded = [value for value in terminator.operands if is_resource(value)]
+        for result, value in zip(concurrent.results, yielded, strict=True):
+            result.replace_all_uses_with(value)
+        concurrent.erase()

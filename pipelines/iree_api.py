@@ -1,0 +1,261 @@
+"""The only module that touches IREE's compiler API.
+
+One process can set global flags once; everything else is per session. A `Program` is one
+MLIR module on its way through IREE's phases: step it to a phase, change the module with
+Python passes, run textual pipelines on it, resume. Diagnostics are collected as text.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iree.compiler.api import ctypes_dl as api
+
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.errors import SerenityError, UsageError
+
+PHASES = (
+    "start",
+    "input",
+    "abi",
+    "preprocessing",
+    "global-optimization",
+    "dispatch-creation",
+    "flow",
+    "stream",
+    "executable-sources",
+    "executable-configurations",
+    "executable-targets",
+    "hal",
+    "vm",
+    "end",
+)
+_SEVERITIES = ("note", "warning", "error", "remark")
+_DIAGNOSTIC_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message of the compiler: `severity` is note, warning, error or remark."""
+
+    severity: str
+    message: str
+
+    @property
+    def summary(self) -> str:
+        """The message without the op that MLIR prints after it."""
+        return self.message.split("\n\n", 1)[0].split("see current operation", 1)[0].strip()
+
+
+class CompilerError(SerenityError):
+    """IREE refused the program. `diagnostics` holds all that it said, errors first."""
+
+    def __init__(self, message: str, diagnostics: Sequence[Diagnostic], *, file: str | None = None) -> None:
+        super().__init__(message, file=file)
+        self.diagnostics = tuple(diagnostics)
+
+
+def _library() -> Any:
+    library = api._dylib
+    for name, restype, argtypes in (
+        ("ireeCompilerInvocationSetCompileFromPhase", None, [ctypes.c_void_p, ctypes.c_char_p]),
+        ("ireeCompilerInvocationSetCompileToPhase", None, [ctypes.c_void_p, ctypes.c_char_p]),
+        (
+            "ireeCompilerInvocationEnableCallbackDiagnostics",
+            None,
+            [ctypes.c_void_p, ctypes.c_int, _DIAGNOSTIC_CALLBACK, ctypes.c_void_p],
+        ),
+    ):
+        function = getattr(library, name)
+        function.restype, function.argtypes = restype, argtypes
+    return library
+
+
+def split_flags(flags: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Sort iree-compile flags into those of a session and those of the process."""
+    with api.Session() as probe:
+        known = {_flag_name(flag) for flag in probe.get_flags()}
+    session = [flag for flag in flags if _flag_name(flag) in known]
+    return session, [flag for flag in flags if _flag_name(flag) not in known]
+
+
+def _flag_name(flag: str) -> str:
+    return flag.split("=", 1)[0].lstrip("-")
+
+
+_global_flags_set = False
+
+
+def set_global_flags(flags: Sequence[str]) -> None:
+    """Set flags of the whole process: at most once, and before the first session.
+
+    LLVM's own parser reads them: an unknown one ends the process with status 1 and a
+    message on stderr.
+    """
+    global _global_flags_set  # noqa: PLW0603  (LLVM's command line is per process too)
+    if _global_flags_set:
+        raise RuntimeError("IREE's global flags can be set only once in a process")
+    _global_flags_set = True
+    api._initializeGlobalCL("serenity", *flags)
+
+
+class Session:
+    """A compiler session: a set of flags and an MLIR context with all of IREE's dialects."""
+
+    def __init__(self, flags: Sequence[str] = ()) -> None:
+        self._session = api.Session()
+        try:
+            if flags:
+                self._session.set_flags(*flags)
+        except ValueError as error:
+            raise UsageError(f"iree-compile does not take these flags: {error}") from error
+        self.context: ir.Context = self._session.context
+        self.context.load_all_available_dialects()
+
+    def flag(self, name: str) -> str:
+        """The present value of the session flag `name` (without dashes)."""
+        for flag in self._session.get_flags():
+            key, _, value = flag.partition("=")
+            if key.lstrip("-") == name:
+                return str(value)
+        raise KeyError(name)
+
+    def program(self, module: ir.Operation, *, file: str | None = None, phase: str = "start") -> Program:
+        """A program on `module`, which has been through `phase`."""
+        return Program(self, module, file=file, phase=phase)
+
+
+class Program:
+    """A module on its way through the phases. After a `CompilerError` it is spent."""
+
+    def __init__(self, session: Session, module: ir.Operation, *, file: str | None, phase: str) -> None:
+        self.session = session
+        self.module = module
+        self.file = file
+        self.phase = phase
+        self.diagnostics: list[Diagnostic] = []
+        self._library = _library()
+        self._invocation = session._session.invocation()
+        self._callback = _DIAGNOSTIC_CALLBACK(self._collect)
+        self._library.ireeCompilerInvocationEnableCallbackDiagnostics(
+            self._invocation._inv_p, 0, self._callback, None
+        )
+        try:
+            self._invocation.import_module(module)
+        except RuntimeError as error:
+            raise self._failure("the module does not verify") from error
+
+    def _collect(self, severity: int, text: int, length: int, _data: object) -> None:
+        message = ctypes.string_at(text, length).decode("utf-8", "replace")
+        self.diagnostics.append(Diagnostic(_SEVERITIES[severity], message))
+
+    def to_phase(self, phase: str) -> None:
+        """Compile on to the end of `phase`.
+
+        Raises:
+            CompilerError: IREE failed; the message is its first error.
+        """
+        if PHASES.index(phase) <= PHASES.index(self.phase):
+            raise ValueError(f"the program is past phase {phase!r} already: {self.phase!r}")
+        invocation = self._invocation._inv_p
+        self._library.ireeCompilerInvocationSetCompileFromPhase(invocation, self.phase.encode())
+        self._library.ireeCompilerInvocationSetCompileToPhase(invocation, phase.encode())
+        if not self._invocation.execute():
+            raise self._failure(f"IREE failed on the way from phase {self.phase} to {phase}")
+        self.phase = phase
+
+    def run(self, pipeline: str) -> None:
+        """Run a textual pipeline whose passes nest under the module (no `builtin.module(…)`).
+
+        Raises:
+            CompilerError: A pass failed or the text does not parse.
+        """
+        if not self._invocation.execute_text_pass_pipeline(pipeline):
+            raise self._failure(f"the pipeline {pipeline!r} failed")
+
+    def fork(self) -> Program:
+        """An independent copy of the program as it is now."""
+        return Program(self.session, self.module.clone(), file=self.file, phase=self.phase)
+
+    def print_ir(self, *, debug_info: bool = False, generic: bool = False) -> str:
+        """The module as text."""
+        with _single_threaded(self.session.context):
+            return str(self.module.get_asm(enable_debug_info=debug_info, print_generic_op_form=generic))
+
+    def bytecode(self) -> bytes:
+        """The module as MLIR bytecode."""
+        with _output() as output:
+            self._invocation.output_ir_bytecode(output)
+            return bytes(output.map_memory())
+
+    def vm_bytecode(self) -> bytes:
+        """The `.vmfb` file.
+
+        Raises:
+            CompilerError: The program has not been through phase `end`, or cannot be serialised.
+        """
+        with _output() as output:
+            try:
+                self._invocation.output_vm_bytecode(output)
+            except ValueError as error:
+                raise self._failure(f"the program cannot be written as a .vmfb: {error}") from error
+            return bytes(output.map_memory())
+
+    def close(self) -> None:
+        """Free the invocation; the module lives on."""
+        self._invocation.close()
+
+    def _failure(self, what: str) -> CompilerError:
+        errors = [item for item in self.diagnostics if item.severity == "error"]
+        others = [item for item in self.diagnostics if item.severity != "error"]
+        message = errors[0].summary if errors else f"{what} without saying why"
+        return CompilerError(message, [*errors, *others], file=self.file)
+
+
+@contextmanager
+def _output() -> Iterator[Any]:
+    output = api.Output.open_membuffer()
+    try:
+        yield output
+    finally:
+        output.close()
+
+
+@contextmanager
+def _single_threaded(context: ir.Context) -> Iterator[None]:
+    """Printing with threads on aborts the process."""
+    context.enable_multithreading(False)
+    try:
+        yield
+    finally:
+        context.enable_multithreading(True)
+
+
+def parse_module(session: Session, source: bytes, *, file: str) -> ir.Operation:
+    """Parse MLIR text or bytecode.
+
+    Raises:
+        CompilerError: It does not parse or verify, with the place that MLIR names.
+    """
+    path = Path(file)
+    try:
+        if path.is_file() and not _is_stdin(file):
+            module = ir.Module.parseFile(str(path), session.context)
+        else:
+            module = ir.Module.parse(source, session.context)
+    except ir.MLIRError as error:
+        found = [Diagnostic("error", f"{item.location}: {item.message}") for item in error.error_diagnostics]
+        message = found[0].message if found else str(error)
+        place = re.sub(r'^loc\("[^"]*":(\d+):(\d+)\)', r"line \1, column \2", message)
+        raise CompilerError(place, found, file=file) from error
+    return module.operation
+
+
+def _is_stdin(file: str) -> bool:
+    return file in ("-", "<stdin>")
