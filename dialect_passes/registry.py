@@ -1,0 +1,40 @@
+"""Pass names and where their classes stand, imported when first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from serenity_mlir.dialect_passes.suggest import hint_of
+from serenity_mlir.errors import UsageError
+
+if TYPE_CHECKING:  # importing pass_base loads the MLIR bindings
+    from serenity_mlir.dialect_passes.pass_base import Pass
+
+_PASSES = "serenity_mlir.dialect_passes"
+
+PASSES: dict[str, str] = {
+    "serenity-schedule-tensors": f"{_PASSES}.tensors.schedule_tensors:ScheduleTensorsPass",
+}
+"""Name in a pipeline to `module:Class`; `tests/passes/test_registry.py` holds it to the classes there are."""
+
+PREFIX = "serenity-"
+"""What the name of every pass of ours begins with."""
+
+
+def is_ours(name: str) -> bool:
+    """Whether a pipeline's element of that name is meant for us rather than for MLIR."""
+    return name.startswith(PREFIX)
+
+
+def pass_class(name: str) -> type[Pass[Any]]:
+    """The class registered under `name`.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name not in PASSES:
+        raise UsageError(f"no pass '{name}'", hint=hint_of(name, PASSES, "passes of ours are"))
+    module, _, attribute = PASSES[name].partition(":")
+    found: type[Pass[Any]] = getattr(import_module(module), attribute)
+    return found
