@@ -25,8 +25,8 @@ find_python() {
 }
 
 python=$(find_python)
-if new_enough "$venv/bin/python" && "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
-    exit 0
+if new_enough "$venv/bin/python" && grep -qF "$(cd "$venv" && pwd -P)/bin/python" "$venv/bin/pip" 2>/dev/null; then
+    exit 0 # the interpreter works, and scripts name it by where it is: nobody moved it
 fi
 rm -rf "$venv"
 if "$python" -c 'import ensurepip' 2>/dev/null; then
