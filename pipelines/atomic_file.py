@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from serenity_mlir.pipelines.scratch import note_temporary
+
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
@@ -31,6 +33,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
             yield direct
         return
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    note_temporary(Path(name))
     try:
         with os.fdopen(handle, "wb") as temporary:
             yield temporary

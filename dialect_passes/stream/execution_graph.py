@@ -9,6 +9,7 @@ need not have an edge between them.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from serenity_mlir.dialect_passes.mlir import ir
@@ -64,11 +65,19 @@ def execution_graph(execute: ir.Operation, *, alignment: int) -> ExecutionGraph:
 
 
 def label(op: ir.Operation) -> str:
-    """What people call an op: a dispatch's function, else the op's own name."""
+    """What people call an op: its dispatch function or kind, then the model's nodes it came from."""
+    name = str(op.name).removeprefix("stream.async.")
     if "entry_points" in op.attributes:
         symbol = ir.SymbolRefAttr(ir.ArrayAttr(op.attributes["entry_points"])[0])
-        return str(symbol.value[-1])
-    return str(op.name).removeprefix("stream.")
+        name = str(symbol.value[-1])
+    nodes = node_names(op.location)
+    return f"{name} [{', '.join(nodes)}]" if nodes else name
+
+
+def node_names(location: ir.Location) -> list[str]:
+    """Names in a location, and `file:line` where it has lines; each once."""
+    found = re.findall(r'"((?:[^"\\]|\\.)*)"(?::(\d+))?', str(location))
+    return list(dict.fromkeys(f"{name}:{line}" if line else name for name, line in found))
 
 
 @dataclass

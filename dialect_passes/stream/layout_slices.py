@@ -12,7 +12,7 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.pass_base import Pass
 from serenity_mlir.dialect_passes.stream.access import constant_index
 from serenity_mlir.dialect_passes.stream.alignment import alignment_of
-from serenity_mlir.dialect_passes.stream.regions import functions
+from serenity_mlir.dialect_passes.stream.regions import Region, regions
 from serenity_mlir.liveness import Slice, live_bytes
 
 PACK = "stream.resource.pack"
@@ -23,7 +23,7 @@ class RegionPlan:
     """What became of one `stream.resource.pack`.
 
     Attributes:
-        name: The function's symbol and the op's ordinal in it, `main#0`.
+        name: The execution region whose slices they are, `main#0`.
         role: "model" or "initializer".
         slices: As the op lists them, half-open, sizes aligned; empty where it was left alone.
         plan: Their offsets; None where it was left alone.
@@ -54,14 +54,11 @@ class LayoutSlicesPass(Pass[list[RegionPlan]]):
 
     def apply(self, module: ir.Operation) -> list[RegionPlan]:
         """Plan and replace; what is left to IREE says why."""
-        found = [
-            (f"{name}#{index}", "initializer" if function.name == "util.initializer" else "model", op)
-            for name, function in functions(module)
-            for index, op in enumerate(packs(function))
-        ]
-        return [self._plan(*item, self.time_limit / len(found)) for item in found]
+        found = packs(module)
+        return [self._plan(pack, region, self.time_limit / len(found)) for pack, region in found]
 
-    def _plan(self, name: str, role: str, pack: ir.Operation, time_limit: float) -> RegionPlan:
+    def _plan(self, pack: ir.Operation, region: Region, time_limit: float) -> RegionPlan:
+        name, role = region.name, region.role
         alignment = self.alignment or alignment_of(pack)
         slices = slices_of(pack, alignment)
         if slices is None:
@@ -75,16 +72,17 @@ class LayoutSlicesPass(Pass[list[RegionPlan]]):
         return RegionPlan(name, role, tuple(slices), result, peak)
 
 
-def packs(function: ir.Operation) -> list[ir.Operation]:
-    """The `stream.resource.pack` ops of a function, wherever they nest."""
-    found: list[ir.Operation] = []
-
-    def collect(op: ir.Operation) -> ir.WalkResult:
-        if op.operation.name == PACK:
-            found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(collect, ir.WalkOrder.PRE_ORDER)
+def packs(module: ir.Operation) -> list[tuple[ir.Operation, Region]]:
+    """Every `stream.resource.pack` with the region whose slices it lists."""
+    found: list[tuple[ir.Operation, Region]] = []
+    for region in regions(module, "stream.cmd.execute"):
+        for operand in region.op.operands:
+            owner = operand.owner
+            if isinstance(owner, ir.Block) or owner.name != "stream.resource.alloca":
+                continue
+            source = owner.operands[0].owner
+            if not isinstance(source, ir.Block) and source.name == PACK:
+                found.append((source.operation, region))
     return found
 
 

@@ -1,21 +1,25 @@
-"""What IREE really allocates: transient storage, read back from lowered IR."""
+"""What IREE really allocates: transient storage, read back from lowered IR.
+
+`slab` reads the stream dialect, where a plan is still to be seen; `compiled_slab` reads the
+finished VM module, the same calls that the runtime will make.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.access import constant_index, lifetime
 from serenity_mlir.dialect_passes.stream.regions import functions
 
-_ALLOCATE = "stream.resource.alloca"
-_RELEASE = "stream.resource.dealloca"
+_CALLS = ("util.call", "func.call", "vm.call")
 
 
 @dataclass(frozen=True, slots=True)
 class Slab:
-    """Transient bytes of a module at the end of phase `stream`.
+    """Transient bytes of a module.
 
     Attributes:
         model: The most that any one function has allocated at once, the functions that it
@@ -27,19 +31,87 @@ class Slab:
     initializer: int | None
 
 
-def slab(module: ir.Operation) -> Slab:
-    """Read back the transient allocations of every function."""
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An allocation of `size` bytes (None: not constant) or the release of one."""
+
+    kind: Literal["allocate", "release"]
+    buffer: ir.Value
+    size: int | None = None
+
+
+_Events = Callable[[ir.Operation], _Event | None]
+
+
+def slab(module: ir.Operation, packs: Mapping[ir.Operation, int | None] | None = None) -> Slab:
+    """Transient bytes of a module in the stream dialect.
+
+    Args:
+        module: After `iree-stream-schedule-allocation`.
+        packs: Bytes to assume for each `stream.resource.pack` that is still there.
+    """
     found = dict(functions(module))
-    own = {name: _most_live(function) for name, function in found.items()}
-    initial = [name for name, function in found.items() if function.name == "util.initializer"]
+    initial = {name for name, function in found.items() if function.name == "util.initializer"}
+    return _total(found, initial, lambda op: _stream_event(op, packs or {}))
+
+
+def compiled_slab(module: ir.Operation) -> Slab:
+    """Transient bytes of a module after phase `end`: queue allocations that are given back."""
+    found = {
+        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+        for outer in module.regions[0].blocks[0].operations
+        if outer.operation.name == "vm.module"
+        for op in outer.operation.regions[0].blocks[0].operations
+        if op.operation.name == "vm.func"
+    }
+    return _total(found, {"__init"}, _vm_event)
+
+
+def _stream_event(op: ir.Operation, packs: Mapping[ir.Operation, int | None]) -> _Event | None:
+    if op.name == "stream.resource.dealloca":
+        return _Event("release", op.operands[0])
+    if op.name != "stream.resource.alloca" or lifetime(op.results[0]) != "transient":
+        return None
+    owner = op.operands[0].owner
+    if not isinstance(owner, ir.Block) and owner.operation in packs:
+        return _Event("allocate", op.results[0], packs[owner.operation])
+    return _Event("allocate", op.results[0], constant_index(op.operands[0]))
+
+
+def _vm_event(op: ir.Operation) -> _Event | None:
+    if op.name != "vm.call":
+        return None
+    callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    if callee == "hal.device.queue.dealloca":
+        return _Event("release", op.operands[4])
+    if callee != "hal.device.queue.alloca":
+        return None
+    released = any(_is_release(use.owner.operation) for use in op.results[0].uses)
+    return _Event("allocate", op.results[0], _vm_constant(op.operands[7])) if released else None
+
+
+def _is_release(op: ir.Operation) -> bool:
+    event = _vm_event(op) if op.name == "vm.call" and not len(op.results) else None
+    return event is not None and event.kind == "release"
+
+
+def _vm_constant(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or not owner.name.startswith("vm.const.i64"):
+        return None
+    return ir.IntegerAttr(owner.attributes["value"]).value if "value" in owner.attributes else 0
+
+
+def _total(found: dict[str, ir.Operation], initial: set[str], events: _Events) -> Slab:
+    own = {name: _most_live(function, events) for name, function in found.items()}
     totals = {name: _with_callees(name, found, own, ()) for name in found}
     return Slab(
         model=_largest(total for name, total in totals.items() if name not in initial),
-        initializer=_largest(totals[name] for name in initial),
+        initializer=_largest(total for name, total in totals.items() if name in initial),
     )
 
 
-def _largest(values: Iterator[int | None]) -> int | None:
+def _largest(values: Iterable[int | None]) -> int | None:
     known = 0
     for value in values:
         if value is None:
@@ -64,7 +136,7 @@ def _callees(function: ir.Operation) -> list[str]:
     names: list[str] = []
 
     def collect(op: ir.Operation) -> ir.WalkResult:
-        if op.operation.name in ("util.call", "func.call"):
+        if op.operation.name in _CALLS:
             names.append(ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value)
         return ir.WalkResult.ADVANCE
 
@@ -72,7 +144,7 @@ def _callees(function: ir.Operation) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _most_live(function: ir.Operation) -> int | None:
+def _most_live(function: ir.Operation, events: _Events) -> int | None:
     """The most transient bytes live at once: may-be-live allocations, over all paths."""
     blocks = list(function.regions[0].blocks)
     index_of = {block: index for index, block in enumerate(blocks)}
@@ -83,14 +155,16 @@ def _most_live(function: ir.Operation) -> int | None:
         index = work.pop(0)
         live = set(entry[index])
         for op in _ops(blocks[index]):
-            if op.name == _ALLOCATE and lifetime(op.results[0]) == "transient":
-                size = constant_index(op.operands[0])
-                if size is None:
-                    return None
-                sizes[op.results[0]] = size
-                live.add(op.results[0])
-            elif op.name == _RELEASE:
-                live.discard(op.operands[0])
+            event = events(op)
+            if event is None:
+                continue
+            if event.kind == "release":
+                live.discard(event.buffer)
+                continue
+            if event.size is None:
+                return None
+            sizes[event.buffer] = event.size
+            live.add(event.buffer)
             most = max(most, sum(sizes[value] for value in live))
         for successor in _successors(blocks[index]):
             target = index_of[successor]

@@ -1,0 +1,169 @@
+"""What the commands do, once their options are parsed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from serenity_mlir import console
+from serenity_mlir.errors import BudgetExceeded, SerenityError, UsageError
+from serenity_mlir.pipelines.atomic_file import atomic_write
+from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
+from serenity_mlir.pipelines.iree_api import PHASES
+from serenity_mlir.pipelines.lower_stream import StreamOptions
+from serenity_mlir.report import Report
+
+_STDOUT = Path("-")
+
+
+def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
+    *,
+    model: Path,
+    output: Path,
+    emit: Literal["vmfb", "mlir"],
+    phase: str,
+    target: str,
+    time_limit: float,
+    no_schedule: bool,
+    no_arena: bool,
+    compare_stock: bool,
+    verify: bool,
+    report: Path | None,
+    budget_ram: int | None,
+    budget_rom: int | None,
+    iree_flags: Sequence[str],
+    debug: bool,
+) -> None:
+    """`serenity compile`."""
+    _check_phase(phase)
+    if verify and emit != "vmfb":
+        raise UsageError("--verify runs the compiled module", hint="leave out --emit mlir")
+    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock)
+    with console.progress() as progress:
+        compiled = compile_model(
+            model,
+            CompileOptions(
+                emit=emit,
+                phase=phase,
+                target=target,
+                iree_flags=iree_flags,
+                stream=options,
+                debug_info=debug,
+                progress=progress,
+            ),
+        )
+        artefact = _artefact(compiled, emit, output)
+        figures = compiled.report
+        if verify and figures is not None:
+            from serenity_mlir.pipelines.verify import verify as check  # noqa: PLC0415  (heavy)
+
+            progress("verify")
+            figures = msgspec.structs.replace(figures, verify=check(artefact, compiled.source))
+    _write(output, artefact)
+    if figures is None:
+        return
+    if report is not None:
+        _write(report, figures.to_json())
+    console.print_report(figures)
+    if figures.verify is not None and not figures.verify.passed:
+        raise SerenityError(
+            "the compiled module and onnxruntime disagree", file=str(model), hint="please report this model"
+        )
+    _check_budgets(figures, budget_ram, budget_rom)
+
+
+def run_analyze(  # noqa: PLR0913
+    *,
+    model: Path,
+    target: str,
+    time_limit: float,
+    no_schedule: bool,
+    no_arena: bool,
+    compare_stock: bool,
+    json_path: Path | None,
+    iree_flags: Sequence[str],
+    debug: bool,
+) -> None:
+    """`serenity analyze`."""
+    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock)
+    with console.progress() as progress:
+        compiled = compile_model(
+            model,
+            CompileOptions(
+                emit="mlir",
+                phase="stream",
+                target=target,
+                iree_flags=iree_flags,
+                stream=options,
+                progress=progress,
+            ),
+        )
+    if compiled.report is None:
+        raise RuntimeError("phase stream makes a report")
+    if json_path is not None:
+        _write(json_path, compiled.report.to_json())
+    console.print_report(compiled.report)
+
+
+def _check_phase(phase: str) -> None:
+    if phase not in PHASES:
+        raise UsageError(f"no phase '{phase}'", hint=f"phases are {', '.join(PHASES)}")
+
+
+def _artefact(compiled: Compiled, emit: str, output: Path) -> bytes:
+    if emit == "vmfb":
+        return compiled.program.vm_bytecode()
+    if output.suffix == ".mlirbc":
+        return compiled.program.bytecode()
+    return (compiled.program.print_ir() + "\n").encode()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all; `-` is stdout."""
+    if path == _STDOUT:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with atomic_write(path) as file:
+            file.write(data)
+    except OSError as error:
+        raise SerenityError(
+            f"cannot be written: {error.strerror}",
+            file=str(path),
+            hint="check the folder, its rights and the space left",
+        ) from error
+
+
+def _check_budgets(report: Report, ram: int | None, rom: int | None) -> None:
+    memory = report.memory
+    if ram is not None:
+        if memory.ram is None:
+            raise BudgetExceeded("RAM has no constant size, so no budget can hold it", file=report.model.path)
+        if memory.ram > ram:
+            raise BudgetExceeded(_over_ram(report, ram), file=report.model.path, hint=_ways_below(report))
+    if rom is not None and memory.weights > rom:
+        raise BudgetExceeded(
+            f"weights are {memory.weights:,} bytes, {memory.weights - rom:,} more than the budget of {rom:,}",
+            file=report.model.path,
+            hint="quantise or prune the model",
+        )
+
+
+def _over_ram(report: Report, budget: int) -> str:
+    memory = report.memory
+    text = f"RAM is {memory.ram:,} bytes, {(memory.ram or 0) - budget:,} more than the budget of {budget:,}"
+    if report.peak is not None:
+        live = "".join(f"\n    {size:>12,}  {name}" for name, size in report.peak.buffers)
+        text += f"\n  live at the peak, {report.peak.op}:{live}"
+    return text
+
+
+def _ways_below(report: Report) -> str:
+    if report.memory.optimal:
+        return "the order is proven optimal: only a smaller model, or smaller tensors at the peak, fit"
+    return "raise --time-limit: the order is not proven optimal yet"

@@ -1,0 +1,107 @@
+"""`serenity`: the commands of DESIGN, one function each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from serenity_mlir import __version__, console
+from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, UsageError
+
+if TYPE_CHECKING:
+    pass
+
+DEFAULT_TIME_LIMIT = 2.0
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="serenity")
+def serenity() -> None:
+    """Make neural networks fit: memory-optimal order and arena, compiled by IREE."""
+
+
+def _common(command: Any) -> Any:
+    """Options that `compile` and `analyze` share."""
+    for option in (
+        click.option("--debug", is_flag=True, help="Show a traceback with an error."),
+        click.option("--no-arena", is_flag=True, help="Leave the packing to IREE."),
+        click.option("--no-schedule", is_flag=True, help="Keep the order of the file."),
+        click.option(
+            "--time-limit",
+            type=click.FloatRange(min=0),
+            default=DEFAULT_TIME_LIMIT,
+            show_default=True,
+            metavar="SECONDS",
+            help="For all searches together; past it the best found is used and its gap reported.",
+        ),
+        click.option("--compare-stock", is_flag=True, help="Also measure what stock IREE allocates."),
+        click.option("--target", default="generic", show_default=True, metavar="NAME", help="Where to run."),
+    ):
+        command = option(command)
+    return click.argument("model", type=click.Path(path_type=Path))(command)
+
+
+@serenity.command(name="compile", context_settings={"ignore_unknown_options": False})
+@_common
+@click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True)
+@click.option("--emit", type=click.Choice(["vmfb", "mlir"]), default="vmfb", show_default=True)
+@click.option(
+    "--phase", default="stream", show_default=True, help="With --emit mlir: the IREE phase to stop after."
+)
+@click.option("--verify", is_flag=True, help="Run the result beside onnxruntime.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE.json", help="Write the figures.")
+@click.option(
+    "--budget-ram", type=click.IntRange(min=0), metavar="BYTES", help="Exit 3 if RAM is above this."
+)
+@click.option(
+    "--budget-rom", type=click.IntRange(min=0), metavar="BYTES", help="Exit 3 if weights are above this."
+)
+@click.argument("iree_flags", nargs=-1, type=click.UNPROCESSED)
+def compile_command(**options: Any) -> None:
+    """Compile MODEL (.onnx, .mlir, .mlirbc); IREE's own flags go after `--`."""
+    from serenity_mlir.pipelines.cli.commands import run_compile  # noqa: PLC0415  (heavy)
+
+    run_compile(**options)
+
+
+@serenity.command()
+@_common
+@click.option(
+    "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write the figures."
+)
+@click.argument("iree_flags", nargs=-1, type=click.UNPROCESSED)
+def analyze(**options: Any) -> None:
+    """Predict what MODEL needs, without code generation."""
+    from serenity_mlir.pipelines.cli.commands import run_analyze  # noqa: PLC0415  (heavy)
+
+    run_analyze(**options)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit status."""
+    debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
+    try:
+        serenity.main(args=arguments, prog_name="serenity", standalone_mode=False)
+    except SerenityError as error:
+        if debug:
+            raise
+        console.print_error(error)
+        return error.exit_status
+    except click.Abort:
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return UsageError.exit_status if isinstance(error, click.UsageError) else EXIT_ERROR
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return EXIT_ERROR
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""Compile one model: import, IREE's phases with our passes between them, output, report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Literal
+
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.stream.slab import compiled_slab, slab
+from serenity_mlir.errors import CheckFailed, SerenityError
+from serenity_mlir.pipelines.figures import build_report
+from serenity_mlir.pipelines.importing.diagnose import explain_legalization_failure
+from serenity_mlir.pipelines.importing.load import load_model
+from serenity_mlir.pipelines.importing.source import SourceModel
+from serenity_mlir.pipelines.importing.to_mlir import import_onnx
+from serenity_mlir.pipelines.iree_api import (
+    PHASES,
+    CompilerError,
+    Program,
+    Session,
+    parse_module,
+    set_global_flags,
+    split_flags,
+)
+from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult, lower_stream
+from serenity_mlir.pipelines.scratch import note_stage
+from serenity_mlir.pipelines.targets import DEFAULT_TARGET, compiler_flags
+from serenity_mlir.report import Report
+
+_BEFORE_STREAM = PHASES[PHASES.index("flow")]
+
+
+def _silent(_stage: str) -> None:
+    """No progress wanted."""
+
+
+def _noted(progress: Callable[[str], None]) -> Callable[[str], None]:
+    """Stages are shown to the user and noted for the process that contains this one."""
+
+    def stage(name: str) -> None:
+        note_stage(name)
+        progress(name)
+
+    return stage
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """What to make of a model.
+
+    Attributes:
+        emit: A runnable `.vmfb`, or the IR at the end of `phase`.
+        phase: With emit "mlir": the IREE phase to stop after.
+        target: A name of `targets.TARGETS`.
+        iree_flags: iree-compile's own flags, passed through; they win over the target's.
+        stream: Order and arena.
+        debug_info: Print locations with IR.
+        progress: Called with the name of each stage as it begins.
+    """
+
+    emit: Literal["vmfb", "mlir"] = "vmfb"
+    phase: str = "stream"
+    target: str = DEFAULT_TARGET
+    iree_flags: Sequence[str] = ()
+    stream: StreamOptions = field(default_factory=StreamOptions)
+    debug_info: bool = False
+    progress: Callable[[str], None] = _silent
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The result of a compilation.
+
+    Attributes:
+        source: The model as read.
+        program: What it became; ready for output.
+        report: Figures; None where compilation stopped before phase `stream`.
+        stream: What the passes found; None likewise.
+    """
+
+    source: SourceModel
+    program: Program
+    report: Report | None
+    stream: StreamResult | None
+
+
+def compile_model(path: Path, options: CompileOptions) -> Compiled:
+    """Compile the model at `path`.
+
+    May be called once a process where `options.iree_flags` holds flags that are not a
+    session's: those are the process's.
+
+    Raises:
+        SerenityError: The file, the model or the flags are at fault; the message names the
+            node and a way out.
+        CheckFailed: An independent check disproved our own work.
+    """
+    began = perf_counter()
+    progress = _noted(options.progress)
+    progress("import")
+    source = load_model(path)
+    session = _session(options)
+    program = session.program(_module(source, session), file=str(path))
+    imported = perf_counter()
+    try:
+        result = _lower(program, options, progress)
+    except CompilerError as error:
+        raise _explained(error, source) from error
+    if result is None:
+        return Compiled(source, program, None, None)
+    allocated = compiled_slab(program.module) if program.phase == "end" else slab(program.module)
+    if result.final.arena != allocated.model:
+        raise CheckFailed(
+            f"planned {result.final.arena} bytes, but IREE allocates {allocated.model}", file=str(path)
+        )
+    report = build_report(
+        source,
+        options.target,
+        result,
+        allocated.model,
+        (imported - began, perf_counter() - began),
+    )
+    return Compiled(source, program, report, result)
+
+
+def _session(options: CompileOptions) -> Session:
+    session_flags, global_flags = split_flags(compiler_flags(options.target, options.iree_flags))
+    if global_flags:
+        set_global_flags(global_flags)
+    return Session(session_flags)
+
+
+def _module(source: SourceModel, session: Session) -> ir.Operation:
+    if source.format == "onnx":
+        return import_onnx(source, session.context)
+    if source.mlir is None:
+        raise ValueError(f"{source.path} holds no MLIR")
+    return parse_module(session, source.mlir, file=str(source.path))
+
+
+def _lower(program: Program, options: CompileOptions, progress: Callable[[str], None]) -> StreamResult | None:
+    """Step to where `options` wants to be; None where that is before phase `stream`."""
+    last = "end" if options.emit == "vmfb" else options.phase
+    if last == "start":
+        return None
+    progress("compile with IREE")
+    if PHASES.index(last) <= PHASES.index(_BEFORE_STREAM):
+        program.to_phase(last)
+        return None
+    program.to_phase(_BEFORE_STREAM)
+    result = lower_stream(program, options.stream, progress)
+    if last != "stream":
+        program.to_phase(last)
+    return result
+
+
+def _explained(error: CompilerError, source: SourceModel) -> SerenityError:
+    """Name the model's node where IREE could not legalise it."""
+    for diagnostic in error.diagnostics:
+        found = explain_legalization_failure(diagnostic.message)
+        if found is not None:
+            node, op = found
+            return SerenityError(
+                f"IREE cannot compile the operator '{op}'",
+                file=str(source.path),
+                where=f"node '{node}'",
+                hint="express it with other operators, or leave the node out of the model",
+            )
+    return SerenityError(error.message, file=str(source.path), hint=error.hint)

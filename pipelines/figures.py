@@ -1,0 +1,140 @@
+"""From what the passes found to the report."""
+
+from __future__ import annotations
+
+from serenity_mlir.dialect_passes.stream.layout_slices import RegionPlan
+from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
+from serenity_mlir.liveness import live_bytes, live_ranges
+from serenity_mlir.pipelines.importing.source import SourceModel
+from serenity_mlir.pipelines.lower_stream import StreamResult
+from serenity_mlir.report import (
+    SCHEMA_VERSION,
+    Footprint,
+    Memory,
+    ModelInfo,
+    PeakOp,
+    RegionInfo,
+    Report,
+    ScheduleInfo,
+    Seconds,
+)
+
+
+def build_report(
+    source: SourceModel,
+    target: str,
+    result: StreamResult,
+    allocated: int | None,
+    seconds: tuple[float, float],
+) -> Report:
+    """The report of one compilation.
+
+    Args:
+        source: What was compiled.
+        target: For what.
+        result: What the passes found.
+        allocated: The slab that was read back from the compiled module.
+        seconds: Of import, and of everything.
+    """
+    import_seconds, total_seconds = seconds
+    ours = result.schedule_seconds + result.arena_seconds
+    return Report(
+        schema_version=SCHEMA_VERSION,
+        model=ModelInfo(str(source.path), source.sha256, source.format),
+        target=target,
+        iree_version=iree_version(),
+        memory=_memory(result, allocated),
+        schedule=_schedule(result),
+        regions=[_region(item, result.plans) for item in result.schedules],
+        rewrites=[],
+        seconds=Seconds(
+            import_=import_seconds,
+            schedule=result.schedule_seconds,
+            arena=result.arena_seconds,
+            iree=max(total_seconds - import_seconds - ours, 0.0),
+            total=total_seconds,
+        ),
+        peak=peak_op(result),
+        warnings=[*(note.message for note in source.notes), *result.warnings],
+    )
+
+
+def iree_version() -> str:
+    """The version of the compiler in use."""
+    from importlib.metadata import version  # noqa: PLC0415  (slow to import, needed once)
+
+    return version("iree-base-compiler")
+
+
+def _memory(result: StreamResult, allocated: int | None) -> Memory:
+    bound, arena = result.bound, result.final.arena
+    proven = not result.warnings and bound is not None and bound == arena
+    parts = (allocated, result.io.inputs, result.io.outputs)
+    known = [part for part in parts if part is not None]
+    gap = None if bound is None or arena is None else (arena - bound) / arena if arena else 0.0
+    return Memory(
+        file_order=result.file_order,
+        final=result.final,
+        lower_bound=bound,
+        optimal=proven,
+        gap=gap,
+        slab=allocated,
+        inputs=result.io.inputs,
+        outputs=result.io.outputs,
+        weights=result.io.weights,
+        ram=sum(known) if len(known) == len(parts) else None,
+        stock=result.stock,
+    )
+
+
+def _schedule(result: StreamResult) -> ScheduleInfo:
+    model = [item.schedule for item in result.schedules if item.role == "model" and item.schedule is not None]
+    return ScheduleInfo(
+        method="+".join(dict.fromkeys(item.method for item in model)) or "none",
+        ops=sum(len(item.order) for item in model),
+        states=sum(item.states for item in model),
+        seconds=result.schedule_seconds,
+        segments=sum(item.segments for item in model),
+    )
+
+
+def _region(item: RegionSchedule, plans: tuple[RegionPlan, ...]) -> RegionInfo:
+    found = next((plan for plan in plans if plan.name == item.region), None)
+    arena = found.plan.size if found is not None and found.plan is not None else None
+    if item.schedule is None:
+        unknown = Footprint(None, None)
+        return RegionInfo(item.region, item.role, 0, unknown, unknown, None, False, "none", item.left_alone)
+    peak = item.schedule.peak
+    arena = peak if found is None and not peak else arena
+    return RegionInfo(
+        name=item.region,
+        role=item.role,
+        ops=len(item.schedule.order),
+        file_order=Footprint(item.file_peak, None),
+        final=Footprint(peak, arena),
+        lower_bound=item.schedule.lower_bound,
+        optimal=arena == item.schedule.lower_bound,
+        method=item.schedule.method,
+        left_alone="",
+    )
+
+
+def peak_op(result: StreamResult) -> PeakOp | None:
+    """The op of the model at which most bytes are live, and those bytes by buffer."""
+    best: PeakOp | None = None
+    for item in result.schedules:
+        if item.role != "model" or item.graph is None or item.schedule is None or not item.schedule.order:
+            continue
+        ranges = live_ranges(item.graph, item.schedule.order)
+        live = live_bytes(ranges, len(item.schedule.order))
+        step = max(range(len(live)), key=live.__getitem__)
+        if best is not None and best.live >= live[step]:
+            continue
+        buffers = [
+            (buffer.name, buffer.size)
+            for buffer, found in zip(item.graph.buffers, ranges, strict=True)
+            if found.start <= step < found.end and buffer.size
+        ]
+        buffers.sort(key=lambda pair: -pair[1])
+        best = PeakOp(item.graph.ops[item.schedule.order[step]].name, live[step], buffers)
+    return best

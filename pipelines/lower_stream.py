@@ -1,0 +1,215 @@
+"""From phase `flow` to the end of phase `stream`, with our passes between IREE's.
+
+IREE's stream phase is four pipelines. Ours run where DESIGN says: the order is set after the
+async pipeline, the arena after `iree-stream-schedule-allocation`, and both are checked by
+running the lowered ops on symbolic memory before IREE goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+from serenity_mlir.arena import plan
+from serenity_mlir.arena.iree_layout import PackSlice, iree_layout
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.stream.alignment import alignment_of
+from serenity_mlir.dialect_passes.stream.io_sizes import IoSizes, io_sizes
+from serenity_mlir.dialect_passes.stream.layout_slices import LayoutSlicesPass, RegionPlan, packs, slices_of
+from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule, ScheduleExecutionPass
+from serenity_mlir.dialect_passes.stream.serialize import SerializePass, StripSerializePass
+from serenity_mlir.dialect_passes.stream.slab import slab
+from serenity_mlir.dialect_passes.stream.symbolic import check_layout, check_order
+from serenity_mlir.liveness import Slice, live_bytes
+from serenity_mlir.pipelines.iree_api import Program, Session
+from serenity_mlir.report import Footprint, Stock
+
+_TENSOR = "iree-stream-tensor-transformation-pipeline"
+_ASYNC = "iree-stream-async-transformation-pipeline"
+_ALLOCATE = "iree-stream-schedule-allocation"
+_CMD = "iree-stream-cmd-transformation-pipeline"
+_OPTIMIZE = "iree-stream-optimization-pipeline"
+# Session flags that IREE's own driver hands to these pipelines as options.
+_OPTIONS = {
+    "optimize-bindings": "iree-scheduling-optimize-bindings",
+    "initialization-mode": "iree-scheduling-initialization-mode",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """What to do on the way through phase `stream`; `time_limit` is in seconds for all searches."""
+
+    schedule: bool = True
+    arena: bool = True
+    time_limit: float = 2.0
+    compare_stock: bool = False
+
+
+@dataclass(frozen=True)
+class StreamResult:
+    """What was found and done.
+
+    Attributes:
+        schedules: One a region, initializers included.
+        plans: One a region with slices.
+        file_order: Of the whole module, before scheduling.
+        final: Of the whole module, predicted before IREE went on.
+        bound: Transient bytes that no order of the module's regions goes below.
+        stock: With `compare_stock`.
+        io: Inputs, outputs and weights.
+        schedule_seconds: Spent in our schedulers.
+        arena_seconds: Spent in our planners.
+        warnings: What the reader of the figures should know.
+    """
+
+    schedules: tuple[RegionSchedule, ...]
+    plans: tuple[RegionPlan, ...]
+    file_order: Footprint
+    final: Footprint
+    bound: int | None
+    stock: Stock | None
+    io: IoSizes
+    schedule_seconds: float
+    arena_seconds: float
+    warnings: tuple[str, ...]
+
+
+def lower_stream(program: Program, options: StreamOptions, progress: Callable[[str], None]) -> StreamResult:
+    """Lower `program`, at the end of phase `flow`, to the end of phase `stream`.
+
+    Raises:
+        CompilerError: IREE failed.
+        CheckFailed: A check disproved what we did; nothing is emitted then.
+    """
+    run = _Runner(program.session)
+    run(program, _TENSOR)
+    stock = _other_favors(program, run) if options.compare_stock else {}
+    SerializePass().apply(program.module)
+    run(program, _ASYNC)
+    StripSerializePass().apply(program.module)
+    io = io_sizes(program.module)
+
+    progress("schedule")
+    reference = program.fork()
+    began = perf_counter()
+    schedules = ScheduleExecutionPass(
+        time_limit=0.75 * options.time_limit, keep_order=not options.schedule
+    ).apply(program.module)
+    schedule_seconds = perf_counter() - began
+    run(reference, _ALLOCATE)
+    run(program, _ALLOCATE)
+    check_order(reference.module, program.module)
+
+    progress("plan the arena")
+    began = perf_counter()
+    file_order = _footprint(reference, ours=True, time_limit=0.1 * options.time_limit)
+    final, bound = _footprint(program, ours=False), _bound(program, schedules)
+    plans: list[RegionPlan] = []
+    if options.arena:
+        sliced = program.fork()
+        plans = LayoutSlicesPass(time_limit=0.25 * options.time_limit).apply(program.module)
+        check_layout(sliced.module, program.module)
+        final = Footprint(final.peak, slab(program.module).model)
+    arena_seconds = perf_counter() - began
+    if options.compare_stock:
+        run(reference, _CMD)
+        stock["debug"] = slab(reference.module).model
+
+    progress("compile with IREE")
+    run(program, _CMD)
+    run(program, _OPTIMIZE)
+    program.phase = "stream"
+    return StreamResult(
+        schedules=tuple(schedules),
+        plans=tuple(plans),
+        file_order=file_order,
+        final=final,
+        bound=bound,
+        stock=_stock(stock) if options.compare_stock else None,
+        io=io,
+        schedule_seconds=schedule_seconds,
+        arena_seconds=arena_seconds,
+        warnings=tuple(_warnings(schedules, plans)),
+    )
+
+
+class _Runner:
+    """Runs a stream pipeline with the options that IREE's driver would give it."""
+
+    def __init__(self, session: Session) -> None:
+        self.options = " ".join(f"{key}={session.flag(flag)}" for key, flag in _OPTIONS.items())
+
+    def __call__(self, program: Program, pipeline: str) -> None:
+        program.run(pipeline if pipeline == _ALLOCATE else f"{pipeline}{{{self.options}}}")
+
+
+def _other_favors(program: Program, run: _Runner) -> dict[str, int | None]:
+    """What stock IREE allocates when it may regroup ops into concurrent waves."""
+    found: dict[str, int | None] = {}
+    for favor in ("max-concurrency", "min-peak-memory"):
+        fork = program.fork()
+        SerializePass(favor=favor).apply(fork.module)
+        run(fork, _ASYNC)
+        StripSerializePass().apply(fork.module)
+        run(fork, _CMD)
+        found[favor] = slab(fork.module).model
+        fork.close()
+    return found
+
+
+def _stock(found: dict[str, int | None]) -> Stock:
+    known = [value for value in found.values() if value is not None]
+    return Stock(
+        max_concurrency=found["max-concurrency"],
+        min_peak_memory=found["min-peak-memory"],
+        debug=found["debug"],
+        best=min(known) if len(known) == len(found) else None,
+    )
+
+
+def _footprint(program: Program, *, ours: bool, time_limit: float = 0.0) -> Footprint:
+    """Peak and arena of a program whose packs are still there, by our planner or by IREE's."""
+    peaks: dict[ir.Operation, int | None] = {}
+    arenas: dict[ir.Operation, int | None] = {}
+    found = packs(program.module)
+    for pack, _ in found:
+        alignment = alignment_of(pack)
+        slices = slices_of(pack, alignment)
+        peaks[pack] = None if slices is None else _peak(slices)
+        if slices is None:
+            arenas[pack] = None
+        elif ours:
+            arenas[pack] = plan(slices, alignment=alignment, time_limit=time_limit / len(found)).size
+        else:
+            listed = [PackSlice(item.start, item.end - 1, item.size) for item in slices]
+            arenas[pack] = iree_layout(listed, offset_alignment=alignment, range_alignment=alignment).size
+    return Footprint(slab(program.module, peaks).model, slab(program.module, arenas).model)
+
+
+def _peak(slices: list[Slice]) -> int:
+    return max(live_bytes(slices, max((item.end for item in slices), default=0)), default=0)
+
+
+def _bound(program: Program, schedules: list[RegionSchedule]) -> int | None:
+    """Transient bytes of the module if each region needed no more than its proven bound."""
+    bounds = {item.region: item.schedule.lower_bound if item.schedule else None for item in schedules}
+    return slab(program.module, {pack: bounds[region.name] for pack, region in packs(program.module)}).model
+
+
+def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan]) -> list[str]:
+    out = [
+        f"region {item.region} is in its own order: {item.left_alone}"
+        for item in schedules
+        if item.left_alone
+    ]
+    peaks = {item.name: item.peak for item in plans if item.plan is not None}
+    for item in schedules:
+        packed = peaks.get(item.region)
+        if item.schedule is not None and packed is not None and packed != item.schedule.peak:
+            out.append(
+                f"region {item.region}: the schedule was chosen for a peak of {item.schedule.peak} bytes, "
+                f"but IREE packs {packed}: the order is legal, its optimality is not proven"
+            )
+    return out

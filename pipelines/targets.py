@@ -1,0 +1,77 @@
+"""Named targets: the IREE flags that stand for each."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from serenity_mlir.errors import UsageError
+
+_LOCAL = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
+# A user who gives one of these has chosen the device: the target's own flags stand back.
+_DEVICE_FLAGS = (
+    "iree-hal-target-device",
+    "iree-hal-target-backends",
+    "iree-hal-local-target-device-backends",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A place to run, and what tells IREE so."""
+
+    name: str
+    flags: tuple[str, ...]
+    summary: str
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target(
+            "generic",
+            (*_LOCAL, "--iree-llvmcpu-target-cpu=generic"),
+            "any CPU of this machine's architecture; the same bytes everywhere",
+        ),
+        Target("host", (*_LOCAL, "--iree-llvmcpu-target-cpu=host"), "the CPU of this machine"),
+        Target(
+            "aarch64",
+            (*_LOCAL, "--iree-llvmcpu-target-triple=aarch64-none-elf"),
+            "64-bit Arm, embedded ELF",
+        ),
+        Target(
+            "riscv64",
+            (
+                *_LOCAL,
+                "--iree-llvmcpu-target-triple=riscv64-none-elf",
+                "--iree-llvmcpu-target-abi=lp64d",
+                "--iree-llvmcpu-target-cpu-features=+m,+a,+f,+d,+c",
+            ),
+            "64-bit RISC-V (RV64GC), embedded ELF",
+        ),
+    )
+}
+DEFAULT_TARGET = "generic"
+
+
+def target(name: str) -> Target:
+    """The target of that name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name in TARGETS:
+        return TARGETS[name]
+    near = difflib.get_close_matches(name, TARGETS, n=1)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    raise UsageError(f"no target '{name}'", hint=f"{hint}targets are {', '.join(TARGETS)}")
+
+
+def compiler_flags(name: str, given: Sequence[str]) -> list[str]:
+    """The flags of target `name` with the user's own after them, which win."""
+    names = {flag.split("=", 1)[0].lstrip("-") for flag in given}
+    if names & set(_DEVICE_FLAGS):
+        return list(given)
+    own = [flag for flag in target(name).flags if flag.split("=", 1)[0].lstrip("-") not in names]
+    return [*own, *given]

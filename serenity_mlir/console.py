@@ -1,0 +1,119 @@
+"""The only module that prints: tables, progress and errors, all to stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from serenity_mlir.errors import SerenityError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from serenity_mlir.report import Report
+
+# Buffers that the table of the peak shows before it sums up the rest.
+_SHOWN = 8
+
+
+def stderr() -> Console:
+    """A console on stderr as it is now."""
+    from rich.console import Console  # noqa: PLC0415  (rich takes 50 ms to import)
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_error(error: SerenityError) -> None:
+    """One message: file, place, what is wrong, a way out."""
+    sys.stderr.write(f"error: {error}\n")
+
+
+def print_note(text: str) -> None:
+    """Something that the user should know and that is no fault."""
+    sys.stderr.write(f"note: {text}\n")
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A callback that shows the present stage, on a terminal only."""
+    console = stderr()
+    if not console.is_terminal:
+        yield lambda _stage: None
+        return
+    with console.status("import") as status:
+        yield lambda stage: status.update(f"{stage} …")
+
+
+def print_report(report: Report) -> None:
+    """The before/after table of one compilation."""
+    from rich.table import Table  # noqa: PLC0415
+
+    memory = report.memory
+    console = stderr()
+    table = Table(title=f"{report.model.path}  ({report.target})", title_justify="left")
+    for heading, justify in (("bytes", "left"), ("live peak", "right"), ("arena", "right"), ("", "left")):
+        table.add_column(heading, justify="right" if justify == "right" else "left")
+    if memory.stock is not None:
+        for name in ("max_concurrency", "min_peak_memory", "debug"):
+            value = getattr(memory.stock, name)
+            note = "best of stock" if value is not None and value == memory.stock.best else ""
+            table.add_row(f"stock IREE, {name.replace('_', '-')}", "", _bytes(value), note)
+    table.add_row("file order", _bytes(memory.file_order.peak), _bytes(memory.file_order.arena), "")
+    table.add_row("final", _bytes(memory.final.peak), _bytes(memory.final.arena), _proof(report))
+    table.add_row("slab in the artefact", "", _bytes(memory.slab), _ratio(report))
+    table.add_section()
+    table.add_row("inputs", "", _bytes(memory.inputs), "caller-owned")
+    table.add_row("outputs", "", _bytes(memory.outputs), "caller-owned")
+    table.add_row("RAM: slab + inputs + outputs", "", _bytes(memory.ram), "")
+    table.add_row("weights", "", _bytes(memory.weights), "")
+    console.print(table)
+    _print_peak(console, report)
+    seconds = report.seconds
+    console.print(
+        f"{report.schedule.ops} ops, order by {report.schedule.method}, {report.schedule.states} states; "
+        f"{seconds.schedule:.2f} s scheduling, {seconds.arena:.2f} s planning, {seconds.total:.2f} s in all",
+        markup=False,
+    )
+    if report.verify is not None:
+        state = "agrees with" if report.verify.passed else "DIFFERS from"
+        console.print(
+            f"{state} {report.verify.reference}: largest difference {report.verify.max_abs:.3g} "
+            f"absolute, {report.verify.max_rel:.3g} relative",
+            markup=False,
+        )
+    for warning in report.warnings:
+        console.print(f"warning: {warning}", markup=False)
+
+
+def _print_peak(console: Console, report: Report) -> None:
+    if report.peak is None or not report.peak.live:
+        return
+    console.print(f"peak at {report.peak.op}: {report.peak.live:,} bytes live", markup=False)
+    for name, size in report.peak.buffers[:_SHOWN]:
+        console.print(f"  {size:>12,}  {name}", markup=False)
+    rest = report.peak.buffers[_SHOWN:]
+    if rest:
+        console.print(f"  {sum(size for _, size in rest):>12,}  in {len(rest)} more", markup=False)
+
+
+def _bytes(value: int | None) -> str:
+    return "no constant size" if value is None else f"{value:,}"
+
+
+def _proof(report: Report) -> str:
+    if report.memory.optimal:
+        return "proven optimal"
+    if report.memory.lower_bound is None or report.memory.gap is None:
+        return ""
+    return f"at most {report.memory.gap:.1%} above the optimum"
+
+
+def _ratio(report: Report) -> str:
+    stock = report.memory.stock
+    if stock is None or not stock.best or not report.memory.slab:
+        return ""
+    return f"{stock.best / report.memory.slab:.2f}x smaller than the best of stock"

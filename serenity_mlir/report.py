@@ -1,0 +1,153 @@
+"""The report: the one place that every table, file and plot takes its figures from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+SCHEMA_VERSION = 1
+
+
+class ModelInfo(msgspec.Struct, frozen=True):
+    """The file that was compiled."""
+
+    path: str
+    sha256: str
+    format: Literal["onnx", "mlir", "mlirbc"]
+
+
+class Stock(msgspec.Struct, frozen=True):
+    """Transient bytes that stock IREE plans under each partitioning favour."""
+
+    max_concurrency: int | None
+    min_peak_memory: int | None
+    debug: int | None
+    best: int | None
+
+
+class Footprint(msgspec.Struct, frozen=True):
+    """Bytes of one order: live at its peak, and of the arena that holds it."""
+
+    peak: int | None
+    arena: int | None
+
+
+class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All sizes in bytes; None where something has no constant size.
+
+    Attributes:
+        file_order: Before scheduling, one op at a time.
+        final: After everything that was asked for.
+        lower_bound: No order needs less.
+        optimal: Whether `final.arena` is proven to be the least.
+        gap: How far it may be above, as a share of it.
+        slab: What IREE allocates, read back from the compiled module.
+        inputs: Caller-owned, no part of the slab.
+        outputs: Caller-owned, no part of the slab.
+        weights: Constants of the model.
+        ram: slab + inputs + outputs.
+        stock: With `--compare-stock`.
+    """
+
+    file_order: Footprint
+    final: Footprint
+    lower_bound: int | None
+    optimal: bool
+    gap: float | None
+    slab: int | None
+    inputs: int | None
+    outputs: int | None
+    weights: int
+    ram: int | None
+    stock: Stock | None = None
+
+
+class ScheduleInfo(msgspec.Struct, frozen=True):
+    """How the order was found, over all regions of the model."""
+
+    method: str
+    ops: int
+    states: int
+    seconds: float
+    segments: int
+
+
+class RegionInfo(msgspec.Struct, frozen=True):
+    """One execution region. `role` is model or initializer (runs once, at load)."""
+
+    name: str
+    role: str
+    ops: int
+    file_order: Footprint
+    final: Footprint
+    lower_bound: int | None
+    optimal: bool
+    method: str
+    left_alone: str
+
+
+class Rewrite(msgspec.Struct, frozen=True):
+    """A rewrite that was kept."""
+
+    pattern: str
+    location: str
+    saved: int
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """Compiled results against a reference, on random inputs of fixed seed."""
+
+    reference: str
+    max_abs: float
+    max_rel: float
+    passed: bool
+
+
+class Seconds(msgspec.Struct, frozen=True):
+    """Wall time by part; `iree` is IREE's own work, `import` reading the model."""
+
+    import_: float = msgspec.field(name="import")
+    schedule: float
+    arena: float
+    iree: float
+    total: float
+
+
+class PeakOp(msgspec.Struct, frozen=True):
+    """The op at the peak, and what is live while it runs."""
+
+    op: str
+    live: int
+    buffers: list[tuple[str, int]]
+
+
+class Report(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What `--report` and `--json` write."""
+
+    schema_version: int
+    model: ModelInfo
+    target: str
+    iree_version: str
+    memory: Memory
+    schedule: ScheduleInfo
+    regions: list[RegionInfo]
+    rewrites: list[Rewrite]
+    seconds: Seconds
+    peak: PeakOp | None = None
+    verify: Verification | None = None
+    warnings: list[str] = []
+
+    def to_json(self) -> bytes:
+        """The report as indented JSON."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+
+
+def read_report(path: Path) -> Report:
+    """Read a report back.
+
+    Raises:
+        msgspec.ValidationError: It is no report of this version.
+    """
+    return msgspec.json.decode(path.read_bytes(), type=Report)
