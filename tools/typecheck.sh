@@ -24,8 +24,9 @@ for entry in serenity_mlir/*.py serenity_mlir/py.typed serenity_mlir/*/ dialect_
     [[ ${entry##*/} == __pycache__ ]] || link "$root/$entry" "$tree/serenity_mlir/${entry##*/}"
 done
 roots=(serenity_mlir)
-for scripts in tests examples benchmarks tools; do
-    if [[ -n $(find "$scripts" -name '*.py' -print -quit 2>/dev/null) ]]; then
+for scripts in tests lit_tests examples benchmarks tools; do
+    # lit.cfg.py is no module, for mypy as for Python: a name has no dots.
+    if [[ -n $(find "$scripts" -name '*.py' ! -name '*.*.py' -print -quit 2>/dev/null) ]]; then
         link "$root/$scripts" "$tree/$scripts"
         roots+=("$scripts")
     fi
