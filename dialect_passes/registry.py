@@ -14,6 +14,11 @@ if TYPE_CHECKING:  # importing pass_base loads the MLIR bindings
 _PASSES = "serenity_mlir.dialect_passes"
 
 PASSES: dict[str, str] = {
+    "serenity-annotate-liveness": f"{_PASSES}.stream.annotate_liveness:AnnotateLivenessPass",
+    "serenity-layout-slices": f"{_PASSES}.stream.layout_slices:LayoutSlicesPass",
+    "serenity-schedule-execution": f"{_PASSES}.stream.schedule_execution:ScheduleExecutionPass",
+    "serenity-serialize": f"{_PASSES}.stream.serialize:SerializePass",
+    "serenity-strip-serialize": f"{_PASSES}.stream.serialize:StripSerializePass",
     "serenity-schedule-tensors": f"{_PASSES}.tensors.schedule_tensors:ScheduleTensorsPass",
 }
 """Name in a pipeline to `module:Class`; `tests/passes/test_registry.py` holds it to the classes there are."""

@@ -8,14 +8,16 @@ from typing import Annotated, ClassVar
 
 from serenity_mlir.arena import check_plan, plan
 from serenity_mlir.arena.result import ArenaPlan
+from serenity_mlir.dialect_passes.diagnostics import remark
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.pass_base import Pass
-from serenity_mlir.dialect_passes.stream.access import constant_index
+from serenity_mlir.dialect_passes.stream.access import constant_index, is_resource
 from serenity_mlir.dialect_passes.stream.alignment import alignment_of
-from serenity_mlir.dialect_passes.stream.regions import Region, regions
+from serenity_mlir.dialect_passes.stream.regions import Region, functions, regions
 from serenity_mlir.liveness import Slice, live_bytes
 
 PACK = "stream.resource.pack"
+ALLOCA = "stream.resource.alloca"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class LayoutSlicesPass(Pass[list[RegionPlan]]):
         slices = slices_of(pack, alignment)
         if slices is None:
             reason = "a slice has no constant size"
-            pack.emit_remark(f"left to IREE's own packing: {reason}")
+            remark(pack, f"left to IREE's own packing: {reason}")
             return RegionPlan(name, role, (), None, 0, reason)
         result = plan(slices, alignment=alignment, time_limit=time_limit)
         check_plan(slices, result.offsets, result.size, alignment=alignment)
@@ -73,16 +75,33 @@ class LayoutSlicesPass(Pass[list[RegionPlan]]):
 
 
 def packs(module: ir.Operation) -> list[tuple[ir.Operation, Region]]:
-    """Every `stream.resource.pack` with the region whose slices it lists."""
-    found: list[tuple[ir.Operation, Region]] = []
+    """Every `stream.resource.pack` with the region whose slices it lists.
+
+    One that no region's slab comes from goes by its function.
+    """
+    owners = {}
     for region in regions(module, "stream.cmd.execute"):
         for operand in region.op.operands:
-            owner = operand.owner
-            if isinstance(owner, ir.Block) or owner.name != "stream.resource.alloca":
-                continue
-            source = owner.operands[0].owner
-            if not isinstance(source, ir.Block) and source.name == PACK:
-                found.append((source.operation, region))
+            alloca = operand.owner
+            if is_resource(operand) and not isinstance(alloca, ir.Block) and alloca.name == ALLOCA:
+                owners[alloca.operands[0]] = region
+    found: list[tuple[ir.Operation, Region]] = []
+    for name, function in functions(module):
+        role = "initializer" if function.name == "util.initializer" else "model"
+        for pack in _walk(function, PACK):
+            found.append((pack, owners.get(pack.results[0], Region(name, role, pack))))
+    return found
+
+
+def _walk(function: ir.Operation, name: str) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def collect(op: ir.Operation) -> ir.WalkResult:
+        if op.operation.name == name:
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(collect, ir.WalkOrder.PRE_ORDER)
     return found
 
 
@@ -108,11 +127,13 @@ def slices_of(pack: ir.Operation, alignment: int) -> list[Slice] | None:
 def _replace(pack: ir.Operation, values: Sequence[int]) -> None:
     index = ir.IndexType.get(pack.context)
     constants: dict[int, ir.Value] = {}
-    with pack.location, ir.InsertionPoint(pack):
+    with ir.InsertionPoint(pack):
         for value in values:
             if value not in constants:
                 attribute = ir.IntegerAttr.get(index, value)
-                op = ir.Operation.create("arith.constant", results=[index], attributes={"value": attribute})
+                op = ir.Operation.create(
+                    "arith.constant", results=[index], attributes={"value": attribute}, loc=pack.location
+                )
                 constants[value] = op.results[0]
     for result, value in zip(pack.results, values, strict=True):
         result.replace_all_uses_with(constants[value])

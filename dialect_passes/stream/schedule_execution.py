@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from serenity_mlir.dialect_passes.diagnostics import remark
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.pass_base import Pass
 from serenity_mlir.dialect_passes.stream.access import CONCURRENT, is_resource
@@ -67,7 +68,7 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
         out = []
         for region, graph in zip(found, graphs, strict=True):
             if isinstance(graph, str):
-                region.op.emit_remark(f"left in its own order: {graph}")
+                remark(region.op, f"left in its own order: {graph}")
                 out.append(RegionSchedule(region.name, region.role, None, None, 0, graph))
                 continue
             share = self.time_limit * len(graph.ops) / max(ops, 1)

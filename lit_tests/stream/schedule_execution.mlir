@@ -78,7 +78,8 @@ util.func public @write_after_read(%in: !stream.resource<external>) -> !stream.r
 
 // -----
 
-// Two captured operands may be one storage: the write through one waits for readers of the other.
+// Two captured operands may be one storage: the write through one waits for readers of the
+// other, although writing first would let %big go before %wide comes.
 
 // CHECK-LABEL: @captured_alias
 // CHECK: stream.async.dispatch @ex::@read
@@ -88,8 +89,9 @@ util.func public @captured_alias(%x: !stream.resource<external>, %y: !stream.res
   %c64 = arith.constant 64 : index
   %c4096 = arith.constant 4096 : index
   %out:2, %tp = stream.async.execute with(%x as %argx: !stream.resource<external>{%c64}, %y as %argy: !stream.resource<external>{%c64}) -> (%x{%c64}, !stream.resource<external>{%c64}) {
+    %big = stream.async.dispatch @ex::@make(%argy[%c0 to %c64 for %c64]) : (!stream.resource<external>{%c64}) -> !stream.resource<transient>{%c4096}
     %wide = stream.async.dispatch @ex::@read(%argy[%c0 to %c64 for %c64]) : (!stream.resource<external>{%c64}) -> !stream.resource<transient>{%c4096}
-    %w = stream.async.dispatch @ex::@overwrite(%argx[%c0 to %c64 for %c64]) : (!stream.resource<external>{%c64}) -> %argx{%c64}
+    %w = stream.async.dispatch @ex::@overwrite(%argx[%c0 to %c64 for %c64], %big[%c0 to %c4096 for %c4096]) : (!stream.resource<external>{%c64}, !stream.resource<transient>{%c4096}) -> %argx{%c64}
     %j = stream.async.dispatch @ex::@end(%wide[%c0 to %c4096 for %c4096], %w[%c0 to %c64 for %c64]) : (!stream.resource<transient>{%c4096}, !stream.resource<external>{%c64}) -> !stream.resource<external>{%c64}
     stream.yield %w, %j : !stream.resource<external>{%c64}, !stream.resource<external>{%c64}
   } => !stream.timepoint
@@ -103,6 +105,7 @@ util.func public @captured_alias(%x: !stream.resource<external>, %y: !stream.res
 
 // CHECK-LABEL: util.func public @barrier
 // CHECK: stream.async.dispatch @ex::@widen
+// CHECK-NEXT: stream.async.dispatch @ex::@make
 // CHECK-NEXT: stream.async.call @unknown
 // CHECK-NEXT: stream.async.dispatch @ex::@narrow
 stream.async.func private @unknown(%arg0: !stream.resource<*>, %arg1: index) -> (!stream.resource<*>)
@@ -112,10 +115,44 @@ util.func public @barrier(%in: !stream.resource<external>) -> (!stream.resource<
   %c4096 = arith.constant 4096 : index
   %out:2, %tp = stream.async.execute with(%in as %arg: !stream.resource<external>{%c64}) -> (!stream.resource<external>{%c64}, !stream.resource<external>{%c64}) {
     %w0 = stream.async.dispatch @ex::@widen(%arg[%c0 to %c64 for %c64]) : (!stream.resource<external>{%c64}) -> !stream.resource<transient>{%c4096}
-    %k = stream.async.call @unknown(%arg[%c0 to %c64 for %c64], %c64) : (!stream.resource<external>{%c64}, index) -> !stream.resource<external>{%c64}
+    %big = stream.async.dispatch @ex::@make(%arg[%c0 to %c64 for %c64]) : (!stream.resource<external>{%c64}) -> !stream.resource<transient>{%c4096}
+    %k = stream.async.call @unknown(%big[%c0 to %c4096 for %c4096], %c64) : (!stream.resource<transient>{%c4096}, index) -> !stream.resource<external>{%c64}
     %n0 = stream.async.dispatch @ex::@narrow(%w0[%c0 to %c4096 for %c4096]) : (!stream.resource<transient>{%c4096}) -> !stream.resource<external>{%c64}
     stream.yield %n0, %k : !stream.resource<external>{%c64}, !stream.resource<external>{%c64}
   } => !stream.timepoint
   %r:2 = stream.timepoint.await %tp => %out#0, %out#1 : !stream.resource<external>{%c64}, !stream.resource<external>{%c64}
   util.return %r#0, %r#1 : !stream.resource<external>, !stream.resource<external>
+}
+
+// -----
+
+// Waves of concurrent ops are flattened and ordered like the rest.
+
+// CHECK-LABEL: @flatten
+// CHECK-NOT: stream.async.concurrent
+// CHECK: stream.async.dispatch @ex::@widen
+// CHECK-NEXT: stream.async.dispatch @ex::@narrow
+// CHECK-NEXT: stream.async.dispatch @ex::@widen
+// CHECK-NEXT: stream.async.dispatch @ex::@narrow
+// CHECK-NEXT: stream.async.dispatch @ex::@join
+util.func public @flatten(%in: !stream.resource<external>) -> !stream.resource<external> {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c4096 = arith.constant 4096 : index
+  %out, %tp = stream.async.execute with(%in as %arg: !stream.resource<external>{%c64}) -> !stream.resource<external>{%c64} {
+    %w:2 = stream.async.concurrent with(%arg as %inner: !stream.resource<external>{%c64}) -> (!stream.resource<transient>{%c4096}, !stream.resource<transient>{%c4096}) {
+      %w0 = stream.async.dispatch @ex::@widen(%inner[%c0 to %c64 for %c64]) : (!stream.resource<external>{%c64}) -> !stream.resource<transient>{%c4096}
+      %w1 = stream.async.dispatch @ex::@widen(%inner[%c0 to %c64 for %c64]) : (!stream.resource<external>{%c64}) -> !stream.resource<transient>{%c4096}
+      stream.yield %w0, %w1 : !stream.resource<transient>{%c4096}, !stream.resource<transient>{%c4096}
+    }
+    %n:2 = stream.async.concurrent with(%w#0 as %wide0: !stream.resource<transient>{%c4096}, %w#1 as %wide1: !stream.resource<transient>{%c4096}) -> (!stream.resource<transient>{%c64}, !stream.resource<transient>{%c64}) {
+      %n0 = stream.async.dispatch @ex::@narrow(%wide0[%c0 to %c4096 for %c4096]) : (!stream.resource<transient>{%c4096}) -> !stream.resource<transient>{%c64}
+      %n1 = stream.async.dispatch @ex::@narrow(%wide1[%c0 to %c4096 for %c4096]) : (!stream.resource<transient>{%c4096}) -> !stream.resource<transient>{%c64}
+      stream.yield %n0, %n1 : !stream.resource<transient>{%c64}, !stream.resource<transient>{%c64}
+    }
+    %j = stream.async.dispatch @ex::@join(%n#0[%c0 to %c64 for %c64], %n#1[%c0 to %c64 for %c64]) : (!stream.resource<transient>{%c64}, !stream.resource<transient>{%c64}) -> !stream.resource<external>{%c64}
+    stream.yield %j : !stream.resource<external>{%c64}
+  } => !stream.timepoint
+  %r = stream.timepoint.await %tp => %out : !stream.resource<external>{%c64}
+  util.return %r : !stream.resource<external>
 }
