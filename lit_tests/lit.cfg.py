@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-import lit.formats
+import lit.formats  # type: ignore[import-untyped]  # lit ships neither stubs nor py.typed
 
 config = globals()["config"]  # lit runs this file with both names defined
 lit_config = globals()["lit_config"]
@@ -41,5 +41,8 @@ config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.substitutions += [
     ("%{python}", python),
     (r"(?<![-\w/.])serenity-opt(?![-\w])", f"{python} -m serenity_mlir.pipelines.opt"),
-    (r"\bFileCheck\b", tool("filecheck", "FileCheck", "FileCheck-21", "FileCheck-20", "FileCheck-19", "filecheck")),
+    (
+        r"\bFileCheck\b",
+        tool("filecheck", "FileCheck", "FileCheck-21", "FileCheck-20", "FileCheck-19", "filecheck"),
+    ),
 ]

@@ -28,8 +28,8 @@ print(pass_)
 # CHECK: remark -:10:8 serenity-schedule-tensors leaves @g alone
 with collecting(lambda diagnostic: print(diagnostic.severity, diagnostic.place, diagnostic.message)):
     first, second = pass_.apply(module.operation)
-# CHECK: f 4 8196 4104 4104 True None
-print(first.function, first.ops, first.file_peak, first.final_peak, first.lower_bound, first.optimal, first.refusal)
+# CHECK: f 4 8196 4104 4104 True
+print(first.function, first.ops, first.file_peak, first.final_peak, first.lower_bound, first.optimal)
 # CHECK: g False value %0 of type tensor<?xf32> has no constant size
 print(second.function, second.optimal, second.refusal)
 # CHECK:      tosa.abs
