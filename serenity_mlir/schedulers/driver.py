@@ -11,7 +11,7 @@ from serenity_mlir.schedulers.bounds import necessarily_live
 from serenity_mlir.schedulers.cuts import segments
 from serenity_mlir.schedulers.problem import Partition
 from serenity_mlir.schedulers.result import Schedule
-from serenity_mlir.schedulers.search import search
+from serenity_mlir.schedulers.search import Search
 
 DEFAULT_TIME_LIMIT = 10.0
 DEFAULT_MAX_STATES = 1_000_000
@@ -50,14 +50,13 @@ def schedule(
         if best[index][0] <= lower:
             continue
         problem = partition.problem(index)
-        outcome = search(
-            problem, floor=lower, ceiling=best[index][0], deadline=deadline, max_states=max_states - states
-        )
-        states += outcome.states
-        lower = max(lower, outcome.bound)
-        if outcome.order is not None:
-            found_order = tuple(parts[index][node] for node in outcome.order)
-            best[index] = outcome.bound, "exact", found_order
+        hunt = Search(problem, floor=lower, ceiling=best[index][0])
+        nodes = hunt.run(deadline=deadline, max_states=max_states - states)
+        states += hunt.states
+        lower = max(lower, min(hunt.level,hunt.ceiling))
+        if nodes is not None:
+            found_order = tuple(parts[index][node] for node in nodes)
+            best[index] = hunt.level, "exact", found_order
     top = max((item[0] for item in best), default=0)
     methods, ops = set(), list[int]()
     for part, (_, name, order) in zip(parts, best, strict=True):

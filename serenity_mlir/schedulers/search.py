@@ -3,11 +3,19 @@
 Levels are peaks. At each level all states are explored that can be reached within it; once one
 direction has none left, no order has that peak, and the next level is the smallest peak that was
 cut off. So the first order found is optimal, and the level always is a proven lower bound.
+
+Two rules keep the states few. Both rest on live bytes being a submodular function of the set of
+nodes that have run: what a node adds only falls, and what it frees only grows, as others run.
+
+- Dominance: a ready node that does not raise live bytes and whose hill fits the level runs now.
+- Commitment: so do a node and then descendants of it that are forced by it, if live bytes end up
+  no higher than they were.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
@@ -15,7 +23,8 @@ from time import perf_counter
 from serenity_mlir.schedulers.problem import Problem
 from serenity_mlir.schedulers.side import Side
 
-_CHUNK = 256
+State = tuple[int, int, int]
+"""The nodes that have run, the bytes live then, and the nodes that are ready."""
 
 
 class Frontier:
@@ -23,39 +32,77 @@ class Frontier:
 
     def __init__(self, side: Side) -> None:
         self.side = side
-        self.reached: dict[int, int] = {0: 0}
-        self.stack: list[tuple[int, int, int]] = [(0, side.live, side.ready)]
-        self.later: list[tuple[int, int, int, int, int, int]] = []
         self.states = 0
-        self._count = 0
+        self._reached: dict[int, int] = {0: 0}
+        self._open: list[State] = [(0, side.live, side.ready)]
+        self._levels: list[int] = []
+        self._put_off: dict[int, list[State]] = {}
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether no state is left within the level."""
+        return not self._open
+
+    @property
     def next_level(self) -> int | None:
         """The smallest peak that was cut off."""
-        return self.later[0][0] if self.later else None
+        return self._levels[0] if self._levels else None
 
     def release(self, level: int) -> None:
-        """Takes up the states that were put off and can be reached within `level`."""
-        while self.later and self.later[0][0] <= level:
-            _, _, state, live, ready, parent = heapq.heappop(self.later)
-            if state not in self.reached:
-                self.reached[state] = parent
-                self.stack.append((state, live, ready))
+        """Takes up the states that have a way on within `level`."""
+        while self._levels and self._levels[0] <= level:
+            self._open += self._put_off.pop(heapq.heappop(self._levels))
 
-    def advance(self, level: int, limit: int, other: Frontier, chunk: int) -> int | None:
-        """Expands up to `chunk` states within `level`.
-
-        States whose cheapest way on is `limit` or more are dropped.
+    def advance(self, level: int, ceiling: int, other: Frontier, count: int) -> int | None:
+        """Expands up to `count` states within `level`; ways on at `ceiling` or above are dropped.
 
         Returns:
             A state that both directions have reached, as this one sees it, if one was found.
         """
-        stack, reached, table, full = self.stack, self.reached, self.side.table, self.side.full
-        opposite = other.reached
-        while stack and chunk:
-            chunk -= 1
+        reached, opposite, full = self._reached, other._reached, self.side.full
+        for _ in range(count):
+            if not self._open:
+                break
             self.states += 1
-            start, live, ready = stack.pop()
-            done, rest, moves = start, ready, []
+            done, live, ready = self._open.pop()
+            closed = self._close(done, live, ready, level)
+            if closed is None:
+                continue
+            done, live, ready, moves = closed
+            if full ^ done in opposite:
+                return done
+            cut_off = ceiling
+            moves.sort(reverse=True)
+            for net, hill, low, new in moves:
+                state = done | low
+                if state in reached:
+                    continue
+                if live + hill <= level:
+                    reached[state] = done
+                    if full ^ state in opposite:
+                        return state
+                    self._open.append((state, live + net, ready ^ low | new))
+                else:
+                    cut_off = min(cut_off, live + hill)
+            if cut_off < ceiling:
+                if cut_off not in self._put_off:
+                    self._put_off[cut_off] = []
+                    heapq.heappush(self._levels, cut_off)
+                self._put_off[cut_off].append((done, live, ready))
+        return None
+
+    def _close(
+        self, done: int, live: int, ready: int, level: int
+    ) -> tuple[int, int, int, list[tuple[int, int, int, int]]] | None:
+        """Runs what is forced; None if that leads to a state that was reached before.
+
+        Returns:
+            The state, and each move from it as (net, hill, node bit, nodes that become ready).
+        """
+        reached, table = self._reached, self.side.table
+        while True:
+            before, rest = done, ready
+            moves: list[tuple[int, int, int, int]] = []
             while rest:
                 low = rest & -rest
                 rest ^= low
@@ -68,84 +115,111 @@ class Frontier:
                     moves.clear()
                 else:
                     moves.append((net, hill, low, new))
-            if done != start:
+            if done != before:
                 if done in reached:
-                    continue
-                reached[done] = start
-            if full ^ done in opposite:
-                return done
-            moves.sort(reverse=True)
+                    return None
+                reached[done] = before
             for net, hill, low, new in moves:
-                state = done | low
-                if state in reached:
-                    continue
-                peak = live + hill
-                if peak <= level:
-                    reached[state] = done
-                    if full ^ state in opposite:
-                        return state
-                    stack.append((state, live + net, ready ^ low | new))
-                elif peak < limit:
-                    self._count += 1
-                    heapq.heappush(
-                        self.later, (peak, self._count, state, live + net, ready ^ low | new, done)
-                    )
+                if new and live + hill <= level:
+                    valley = self._valley(done | low, live + net, new, live, level)
+                    if valley is not None:
+                        break
+            else:
+                return done, live, ready, moves
+            reached.setdefault(done | low, done)
+            state, live, new = valley
+            if state in reached:
+                return None
+            reached[state] = done | low
+            done, ready = state, ready & ~state | new
+
+    def _valley(self, done: int, live: int, ready: int, target: int, level: int) -> State | None:
+        """Runs nodes of `ready`, and those that become ready, that are forced, down to `target` bytes.
+
+        All of them descend from the node that ran last before, so without it none of them can run:
+        between the state before it and the one returned none has fewer bytes live than the latter.
+        """
+        table, rest = self.side.table, ready
+        while rest:
+            low = rest & -rest
+            rest ^= low
+            depends_on, effects = table[low]
+            hill, net, new = effects[done & depends_on]
+            if net <= 0 and live + hill <= level:
+                done |= low
+                live += net
+                ready = rest = ready ^ low | new
+                if live <= target:
+                    return done, live, ready
         return None
 
-    def path(self, state: int, level: int) -> list[int]:
+    def path(self, state: int, level: int) -> Iterator[int]:
         """The nodes of `state` in an order with no hill above `level`, in this direction."""
         states = [state]
         while states[-1]:
-            states.append(self.reached[states[-1]])
-        states.reverse()
-        return [
-            node
-            for before, after in pairwise(states)
-            for node in self.side.forced(before, after & ~before, level)
-        ]
+            states.append(self._reached[states[-1]])
+        for before, after in pairwise(reversed(states)):
+            yield from self.side.forced(before, after & ~before, level)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a search has established.
+class Search:
+    """A search that can be interrupted and taken up again.
 
     Attributes:
-        order: The problem's nodes in an order whose peak is `bound`; None if none was found.
-        bound: No order has a smaller peak, or a smaller one than `ceiling` if that is less.
-        states: States expanded.
+        level: No order has a peak below this, except that orders with a peak of `floor` or less
+            are not told apart.
+        ceiling: Only orders with a smaller peak are looked for; may be lowered between runs.
     """
 
-    order: list[int] | None
-    bound: int
-    states: int
+    def __init__(self, problem: Problem, *, floor: int, ceiling: int) -> None:
+        """Prepares a search.
 
+        Args:
+            problem: What to order.
+            floor: A peak up to which orders are equally good, such as a proven lower bound.
+            ceiling: The peak of an order that is known.
+        """
+        self.level = floor
+        self.ceiling = ceiling
+        self._ends = Frontier(Side(problem, backward=False)), Frontier(Side(problem, backward=True))
+        # The clock is read once a chunk; a state of a large problem takes longer.
+        self._chunk = max(1, 8192 // (len(problem.nodes) + 64))
 
-def search(problem: Problem, *, floor: int, ceiling: int, deadline: float, max_states: int) -> Outcome:
-    """Looks for an order with a peak below `ceiling`.
+    @property
+    def states(self) -> int:
+        """States expanded so far."""
+        return sum(end.states for end in self._ends)
 
-    Args:
-        problem: What to order.
-        floor: A peak up to which orders are equally good, such as a proven lower bound.
-        ceiling: The peak of an order that is known.
-        deadline: When to give up, on the clock of `time.perf_counter`.
-        max_states: After how many states to give up.
-    """
-    ends = Frontier(Side(problem, backward=False)), Frontier(Side(problem, backward=True))
-    level = floor
-    while level < ceiling:
-        states = sum(end.states for end in ends)
-        if states >= max_states or perf_counter() >= deadline:
-            break
-        for end, other in (ends, ends[::-1]):
-            met = end.advance(level, ceiling, other, _CHUNK)
-            if met is not None:
-                forward = met if end is ends[0] else end.side.full ^ met
-                order = ends[0].path(forward, level)
-                order += reversed(ends[1].path(end.side.full ^ forward, level))
-                return Outcome(order, level, sum(end.states for end in ends))
-        for end in ends:
-            if not end.stack:
-                level = max(level, end.next_level() or ceiling)
-        for end in ends:
-            end.release(level)
-    return Outcome(None, min(level, ceiling), sum(end.states for end in ends))
+    @property
+    def proven(self) -> bool:
+        """Whether no order has a peak below the ceiling."""
+        return self.level >= self.ceiling
+
+    def run(self, *, deadline: float, max_states: int) -> list[int] | None:
+        """Searches on until an order is found, none can be, or a limit is reached.
+
+        Args:
+            deadline: When to stop, on the clock of `time.perf_counter`.
+            max_states: After how many states in total to stop.
+
+        Returns:
+            The nodes in an order with a peak of `level` or less: optimal if that is above the floor.
+        """
+        forward, backward = self._ends
+        while not self.proven and self.states < max_states and perf_counter() < deadline:
+            for end, other in ((forward, backward), (backward, forward)):
+                met = end.advance(self.level, self.ceiling, other, self._chunk)
+                if met is not None:
+                    full = end.side.full
+                    done = met if end is forward else full ^ met
+                    return [
+                        *forward.path(done, self.level),
+                        *reversed(list(backward.path(full ^ done, self.level))),
+                    ]
+            for end in self._ends:
+                if end.exhausted:
+                    cut_off = end.next_level
+                    self.level = max(self.level, self.ceiling if cut_off is None else cut_off)
+            for end in self._ends:
+                end.release(self.level)
+        return None
