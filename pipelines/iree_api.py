@@ -19,23 +19,9 @@ from iree.compiler.api import ctypes_dl as api
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.errors import SerenityError, UsageError
+from serenity_mlir.pipelines.phases import PHASES
 
-PHASES = (
-    "start",
-    "input",
-    "abi",
-    "preprocessing",
-    "global-optimization",
-    "dispatch-creation",
-    "flow",
-    "stream",
-    "executable-sources",
-    "executable-configurations",
-    "executable-targets",
-    "hal",
-    "vm",
-    "end",
-)
+_BYTECODE = b"ML\xefR"
 _SEVERITIES = ("note", "warning", "error", "remark")
 _DIAGNOSTIC_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 
@@ -71,6 +57,10 @@ def _library() -> Any:
             None,
             [ctypes.c_void_p, ctypes.c_int, _DIAGNOSTIC_CALLBACK, ctypes.c_void_p],
         ),
+        ("ireeCompilerInvocationSetVerifyIR", None, [ctypes.c_void_p, ctypes.c_bool]),
+        ("ireeCompilerInvocationSetDumpCompilationPhasesTo", None, [ctypes.c_void_p, ctypes.c_char_p]),
+        ("ireeCompilerInvocationSetupRemarks", None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]),
+        ("ireeCompilerInvocationOutputVMCSource", ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_void_p]),
     ):
         function = getattr(library, name)
         function.restype, function.argtypes = restype, argtypes
@@ -92,17 +82,33 @@ def _flag_name(flag: str) -> str:
 _global_flags_set = False
 
 
-def set_global_flags(flags: Sequence[str]) -> None:
+def flag_value(flags: Sequence[str], name: str) -> str | None:
+    """The last value that `flags` give the flag `name` (without dashes), as `--name=V` or `--name V`."""
+    value = None
+    for flag, following in zip(flags, [*flags[1:], None], strict=True):
+        if flag.startswith("-") and _flag_name(flag) == name:
+            _, equals, given = flag.partition("=")
+            value = given if equals else following
+    return value
+
+
+def set_global_flags(flags: Sequence[str], program: str = "serenity") -> None:
     """Set flags of the whole process: at most once, and before the first session.
 
     LLVM's own parser reads them: an unknown one ends the process with status 1 and a
-    message on stderr.
+    message on stderr, in which the process goes by the name `program`. Flags of a session may
+    be among them: they are the defaults of all sessions to come.
     """
     global _global_flags_set  # noqa: PLW0603  (LLVM's command line is per process too)
     if _global_flags_set:
         raise RuntimeError("IREE's global flags can be set only once in a process")
     _global_flags_set = True
-    api._initializeGlobalCL("serenity", *flags)
+    api._initializeGlobalCL(program, *flags)
+
+
+def quoted(value: str) -> str:
+    """`value` as the option of a textual pipeline."""
+    return f'"{value}"' if re.search(r"[\s{},()]", value) else value
 
 
 class Session:
@@ -126,30 +132,101 @@ class Session:
                 return str(value)
         raise KeyError(name)
 
-    def program(self, module: ir.Operation, *, file: str | None = None, phase: str = "start") -> Program:
-        """A program on `module`, which has been through `phase`."""
-        return Program(self, module, file=file, phase=phase)
+    def program(
+        self,
+        module: ir.Operation | Source,
+        *,
+        file: str | None = None,
+        phase: str = "start",
+        settings: Settings | None = None,
+    ) -> Program:
+        """A program on `module`, which has been through `phase`.
+
+        Raises:
+            CompilerError: The module does not verify, or its source does not parse.
+        """
+        return Program(self, module, file=file, phase=phase, settings=settings or Settings())
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """MLIR text or bytecode, and the name of the file that messages give it."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What iree-compile's driver sets on an invocation.
+
+    Attributes:
+        console: Diagnostics of a `Source` go to stderr as iree-compile prints them, with the
+            line that they are about, and are not collected.
+        verify: Verify the IR after every pass.
+        dump_phases_to: A folder for the IR after each phase; empty for none.
+        remarks_filter: Regular expression on the categories of optimisation remarks to write.
+        remarks_file: The YAML file for them.
+    """
+
+    console: bool = False
+    verify: bool = True
+    dump_phases_to: str = ""
+    remarks_filter: str = ""
+    remarks_file: str = ""
 
 
 class Program:
     """A module on its way through the phases. After a `CompilerError` it is spent."""
 
-    def __init__(self, session: Session, module: ir.Operation, *, file: str | None, phase: str) -> None:
+    def __init__(  # noqa: PLR0913  (what `Session.program` takes, and the fork's origin)
+        self,
+        session: Session,
+        module: ir.Operation | Source,
+        *,
+        file: str | None,
+        phase: str,
+        settings: Settings,
+        fork_of: Program | None = None,
+    ) -> None:
         self.session = session
-        self.module = module
         self.file = file
         self.phase = phase
-        self.diagnostics: list[Diagnostic] = []
+        # A context hands a message to its newest handler, so a fork listens through the first.
+        self.diagnostics: list[Diagnostic] = fork_of.diagnostics if fork_of else []
+        self._settings = settings
         self._library = _library()
         self._invocation = session._session.invocation()
         self._callback = _DIAGNOSTIC_CALLBACK(self._collect)
-        self._library.ireeCompilerInvocationEnableCallbackDiagnostics(
-            self._invocation._inv_p, 0, self._callback, None
-        )
+        self._configure(listen=fork_of is None)
+        self.module = self._take(module)
+
+    def _configure(self, *, listen: bool) -> None:
+        library, invocation, settings = self._library, self._invocation._inv_p, self._settings
+        if listen and settings.console:
+            self._invocation.enable_console_diagnostics()
+        elif listen:
+            library.ireeCompilerInvocationEnableCallbackDiagnostics(invocation, 0, self._callback, None)
+        library.ireeCompilerInvocationSetVerifyIR(invocation, settings.verify)
+        library.ireeCompilerInvocationSetDumpCompilationPhasesTo(invocation, settings.dump_phases_to.encode())
+        if settings.remarks_filter:
+            library.ireeCompilerInvocationSetupRemarks(
+                invocation, settings.remarks_filter.encode(), settings.remarks_file.encode()
+            )
+
+    def _take(self, module: ir.Operation | Source) -> ir.Operation:
+        if isinstance(module, Source):
+            source = api.Source.wrap_buffer(
+                self.session._session, _terminated(module.data), buffer_name=module.name
+            )
+            if not self._invocation.parse_source(source):
+                raise self._failure("the module does not parse")
+            return self._invocation.export_module()
         try:
             self._invocation.import_module(module)
         except RuntimeError as error:
             raise self._failure("the module does not verify") from error
+        return module
 
     def _collect(self, severity: int, text: int, length: int, _data: object) -> None:
         message = ctypes.string_at(text, length).decode("utf-8", "replace")
@@ -180,19 +257,42 @@ class Program:
             raise self._failure(f"the pipeline {pipeline!r} failed")
 
     def fork(self) -> Program:
-        """An independent copy of the program as it is now."""
-        return Program(self.session, self.module.clone(), file=self.file, phase=self.phase)
+        """An independent copy of the program as it is now, which dumps nothing.
+
+        What the compiler says of it is among the diagnostics of this program, as long as that lives.
+        """
+        return Program(
+            self.session,
+            self.module.clone(),
+            file=self.file,
+            phase=self.phase,
+            settings=Settings(console=self._settings.console, verify=self._settings.verify),
+            fork_of=self,
+        )
 
     def print_ir(self, *, debug_info: bool = False, generic: bool = False) -> str:
         """The module as text."""
         with _single_threaded(self.session.context):
             return str(self.module.get_asm(enable_debug_info=debug_info, print_generic_op_form=generic))
 
-    def bytecode(self) -> bytes:
-        """The module as MLIR bytecode."""
+    def text(self) -> str:
+        """The module as iree-compile prints it, to the style that global flags set."""
+        with _single_threaded(self.session.context), _output() as output:
+            self._invocation.output_ir(output)
+            return _contents(output).decode()
+
+    def bytecode(self, version: int = -1) -> bytes:
+        """The module as MLIR bytecode, by default of the newest version.
+
+        Raises:
+            CompilerError: There is no such version.
+        """
         with _output() as output:
-            self._invocation.output_ir_bytecode(output)
-            return bytes(output.map_memory())
+            try:
+                self._invocation.output_ir_bytecode(output, version)
+            except ValueError as error:
+                raise self._failure(f"the module cannot be written: {error}") from error
+            return _contents(output)
 
     def vm_bytecode(self) -> bytes:
         """The `.vmfb` file.
@@ -205,7 +305,23 @@ class Program:
                 self._invocation.output_vm_bytecode(output)
             except ValueError as error:
                 raise self._failure(f"the program cannot be written as a .vmfb: {error}") from error
-            return bytes(output.map_memory())
+            return _contents(output)
+
+    def vm_c_source(self) -> bytes:
+        """The program as C source; global flags must have been set before.
+
+        Raises:
+            CompilerError: The program has not been through phase `end`, or C cannot express it.
+        """
+        with _output() as output:
+            failed = self._library.ireeCompilerInvocationOutputVMCSource(
+                self._invocation._inv_p, output._output_p
+            )
+            try:
+                api._handle_error(failed)
+            except ValueError as error:
+                raise self._failure(f"the program cannot be written as C: {error}") from error
+            return _contents(output)
 
     def close(self) -> None:
         """Free the invocation; the module lives on."""
@@ -216,6 +332,15 @@ class Program:
         others = [item for item in self.diagnostics if item.severity != "error"]
         message = errors[0].summary if errors else f"{what} without saying why"
         return CompilerError(message, [*errors, *others], file=self.file)
+
+
+def _terminated(data: bytes) -> bytes:
+    """Text ends in a NUL, which MLIR's lexer needs; bytecode is as it is."""
+    return data if data.startswith(_BYTECODE) else data + b"\0"
+
+
+def _contents(output: Any) -> bytes:
+    return bytes(output.map_memory())
 
 
 @contextmanager
