@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Literal
@@ -17,27 +17,31 @@ from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
 from serenity_mlir.pipelines.iree_api import (
-    PHASES,
     CompilerError,
     Program,
     Session,
+    flag_value,
     parse_module,
     set_global_flags,
     split_flags,
 )
 from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult, lower_stream
+from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.pipelines.scratch import note_stage
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET, compiler_flags
 from serenity_mlir.report import Report
 
-_BEFORE_STREAM = PHASES[PHASES.index("flow")]
+_BEFORE_STREAM = "flow"
+_ALIGNMENT = "iree-stream-resource-min-offset-alignment"
+# Execution models whose finished modules call the HAL's queues for every allocation.
+_QUEUED = ("async-internal", "async-external")
 
 
 def _silent(_stage: str) -> None:
     """No progress wanted."""
 
 
-def _noted(progress: Callable[[str], None]) -> Callable[[str], None]:
+def noted(progress: Callable[[str], None]) -> Callable[[str], None]:
     """Stages are shown to the user and noted for the process that contains this one."""
 
     def stage(name: str) -> None:
@@ -99,31 +103,27 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
         CheckFailed: An independent check disproved our own work.
     """
     began = perf_counter()
-    progress = _noted(options.progress)
+    progress = noted(options.progress)
     progress("import")
     source = load_model(path)
     session = _session(options)
     program = session.program(_module(source, session), file=str(path))
     imported = perf_counter()
+    last = "end" if options.emit == "vmfb" else options.phase
     try:
-        result = _lower(program, options, progress)
+        lowered = lower_to(program, last, with_alignment(options.stream, options.iree_flags), progress)
     except CompilerError as error:
         raise _explained(error, source) from error
-    if result is None:
+    if lowered is None:
         return Compiled(source, program, None, None)
-    allocated = compiled_slab(program.module) if program.phase == "end" else slab(program.module)
-    if result.final.arena != allocated.model:
-        raise CheckFailed(
-            f"planned {result.final.arena} bytes, but IREE allocates {allocated.model}", file=str(path)
-        )
     report = build_report(
         source,
         options.target,
-        result,
-        allocated.model,
+        lowered.stream,
+        lowered.slab,
         (imported - began, perf_counter() - began),
     )
-    return Compiled(source, program, report, result)
+    return Compiled(source, program, report, lowered.stream)
 
 
 def _session(options: CompileOptions) -> Session:
@@ -141,20 +141,55 @@ def _module(source: SourceModel, session: Session) -> ir.Operation:
     return parse_module(session, source.mlir, file=str(source.path))
 
 
-def _lower(program: Program, options: CompileOptions, progress: Callable[[str], None]) -> StreamResult | None:
-    """Step to where `options` wants to be; None where that is before phase `stream`."""
-    last = "end" if options.emit == "vmfb" else options.phase
-    if last == "start":
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """What the passes found, and the slab that was read back from the module that they led to."""
+
+    stream: StreamResult
+    slab: int | None
+
+
+def with_alignment(options: StreamOptions, iree_flags: Sequence[str]) -> StreamOptions:
+    """`options` with the alignment of slices that iree-compile's flags ask for, if they do."""
+    given = flag_value(iree_flags, _ALIGNMENT)
+    return replace(options, alignment=int(given, 0)) if given else options
+
+
+def lower_to(
+    program: Program, last: str, options: StreamOptions, progress: Callable[[str], None]
+) -> Lowered | None:
+    """Step `program` to phase `last`, with our passes on the way through phase `stream`.
+
+    Returns:
+        None where `last` is before phase `stream`.
+
+    Raises:
+        CompilerError: IREE failed.
+        CheckFailed: An independent check disproved our own work.
+    """
+    if last == program.phase:
         return None
     progress("compile with IREE")
     if PHASES.index(last) <= PHASES.index(_BEFORE_STREAM):
         program.to_phase(last)
         return None
-    program.to_phase(_BEFORE_STREAM)
-    result = lower_stream(program, options.stream, progress)
+    if program.phase != _BEFORE_STREAM:
+        program.to_phase(_BEFORE_STREAM)
+    result = lower_stream(program, options, progress)
+    allocated = _checked(slab(program.module).model, result, program)
     if last != "stream":
         program.to_phase(last)
-    return result
+    if last == "end" and program.session.flag("iree-execution-model") in _QUEUED:
+        allocated = _checked(compiled_slab(program.module).model, result, program)
+    return Lowered(result, allocated)
+
+
+def _checked(allocated: int | None, result: StreamResult, program: Program) -> int | None:
+    if result.final.arena != allocated:
+        raise CheckFailed(
+            f"planned {result.final.arena} bytes, but IREE allocates {allocated}", file=program.file
+        )
+    return allocated
 
 
 def _explained(error: CompilerError, source: SourceModel) -> SerenityError:

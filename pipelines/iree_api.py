@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ _global_flags_set = False
 def flag_value(flags: Sequence[str], name: str) -> str | None:
     """The last value that `flags` give the flag `name` (without dashes), as `--name=V` or `--name V`."""
     value = None
-    for flag, following in zip(flags, [*flags[1:], None], strict=True):
+    for flag, following in zip_longest(flags, flags[1:]):
         if flag.startswith("-") and _flag_name(flag) == name:
             _, equals, given = flag.partition("=")
             value = given if equals else following

@@ -13,8 +13,8 @@ from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded, SerenityError, UsageError
 from serenity_mlir.pipelines.atomic_file import atomic_write
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
-from serenity_mlir.pipelines.iree_api import PHASES
 from serenity_mlir.pipelines.lower_stream import StreamOptions
+from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.report import Report
 
 _STDOUT = Path("-")
