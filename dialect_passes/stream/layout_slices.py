@@ -11,7 +11,7 @@ from serenity_mlir.arena.result import ArenaPlan
 from serenity_mlir.dialect_passes.diagnostics import remark
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.pass_base import Pass
-from serenity_mlir.dialect_passes.stream.access import constant_index, is_resource
+from serenity_mlir.dialect_passes.stream.access import constant_index, is_resource, lifetime
 from serenity_mlir.dialect_passes.stream.alignment import alignment_of
 from serenity_mlir.dialect_passes.stream.regions import Region, functions, regions
 from serenity_mlir.liveness import Slice, live_bytes
@@ -27,6 +27,7 @@ class RegionPlan:
     Attributes:
         name: The execution region whose slices they are, `main#0`.
         role: "model" or "initializer".
+        lifetime: "transient" for a slab, "external" for results that share one allocation.
         slices: As the op lists them, half-open, sizes aligned; empty where it was left alone.
         plan: Their offsets; None where it was left alone.
         peak: The most bytes live at once, recomputed from the op; 0 where it was left alone.
@@ -35,6 +36,7 @@ class RegionPlan:
 
     name: str
     role: str
+    lifetime: str
     slices: tuple[Slice, ...]
     plan: ArenaPlan | None
     peak: int
@@ -57,40 +59,57 @@ class LayoutSlicesPass(Pass[list[RegionPlan]]):
     def apply(self, module: ir.Operation) -> list[RegionPlan]:
         """Plan and replace; what is left to IREE says why."""
         found = packs(module)
-        return [self._plan(pack, region, self.time_limit / len(found)) for pack, region in found]
+        return [self._plan(pack, self.time_limit / len(found)) for pack in found]
 
-    def _plan(self, pack: ir.Operation, region: Region, time_limit: float) -> RegionPlan:
-        name, role = region.name, region.role
+    def _plan(self, found: Pack, time_limit: float) -> RegionPlan:
+        pack, name, role, kind = found.op, found.region.name, found.region.role, found.lifetime
         alignment = self.alignment or alignment_of(pack)
         slices = slices_of(pack, alignment)
         if slices is None:
             reason = "a slice has no constant size"
             remark(pack, f"left to IREE's own packing: {reason}")
-            return RegionPlan(name, role, (), None, 0, reason)
+            return RegionPlan(name, role, kind, (), None, 0, reason)
         result = plan(slices, alignment=alignment, time_limit=time_limit)
         check_plan(slices, result.offsets, result.size, alignment=alignment)
         peak = max(live_bytes(slices, max((item.end for item in slices), default=0)), default=0)
         _replace(pack, [result.size, *result.offsets])
-        return RegionPlan(name, role, tuple(slices), result, peak)
+        return RegionPlan(name, role, kind, tuple(slices), result, peak)
 
 
-def packs(module: ir.Operation) -> list[tuple[ir.Operation, Region]]:
-    """Every `stream.resource.pack` with the region whose slices it lists.
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A `stream.resource.pack`, the region whose slices it lists, and what it allocates.
 
-    One that no region's slab comes from goes by its function.
+    `lifetime` is "transient" for the region's slab, "external" for results that share one
+    allocation. A pack that no region uses goes by its function.
     """
-    owners = {}
+
+    op: ir.Operation
+    region: Region
+    lifetime: str
+
+
+def packs(module: ir.Operation) -> list[Pack]:
+    """Every pack of the module's functions, in program order."""
+    users: dict[ir.Value, tuple[Region, str]] = {}
     for region in regions(module, "stream.cmd.execute"):
         for operand in region.op.operands:
-            alloca = operand.owner
-            if is_resource(operand) and not isinstance(alloca, ir.Block) and alloca.name == ALLOCA:
-                owners[alloca.operands[0]] = region
-    found: list[tuple[ir.Operation, Region]] = []
+            base = _subview_base(operand)
+            if is_resource(operand) and not isinstance(base.owner, ir.Block) and base.owner.name == ALLOCA:
+                users[base.owner.operands[0]] = region, lifetime(base)
+    found: list[Pack] = []
     for name, function in functions(module):
         role = "initializer" if function.name == "util.initializer" else "model"
-        for pack in _walk(function, PACK):
-            found.append((pack, owners.get(pack.results[0], Region(name, role, pack))))
+        for op in _walk(function, PACK):
+            region, kind = users.get(op.results[0], (Region(name, role, op), "unused"))
+            found.append(Pack(op, region, kind))
     return found
+
+
+def _subview_base(value: ir.Value) -> ir.Value:
+    while not isinstance(value.owner, ir.Block) and value.owner.name == "stream.resource.subview":
+        value = value.owner.operands[0]
+    return value
 
 
 def _walk(function: ir.Operation, name: str) -> list[ir.Operation]:

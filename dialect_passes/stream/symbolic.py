@@ -55,10 +55,10 @@ def check_order(reference: ir.Operation, module: ir.Operation) -> int:
         if found is None or expected is None:
             continue
         compared += 1
-        for name in sorted(found.keys() | expected.keys()):
-            if found.get(name) != expected.get(name):
+        for number, (content, wanted) in enumerate(zip(found, expected, strict=True)):
+            if content != wanted:
                 raise CheckFailed(
-                    f"after region {ours.name}, captured buffer {name} holds something else than "
+                    f"after region {ours.name}, captured buffer {number} holds something else than "
                     "in the order of the program"
                 )
     return compared
@@ -86,10 +86,9 @@ def check_layout(sliced: ir.Operation, planned: ir.Operation) -> int:
         except _NotConstantError:
             continue
         compared += 1
-        expected = other.captured()
-        for name, content in one.captured().items():
-            if content != expected[name]:
-                raise CheckFailed(f"region {ours.name} leaves a clobbered byte in captured buffer {name}")
+        for number, (content, wanted) in enumerate(zip(one.captured(), other.captured(), strict=True)):
+            if not refines(content, wanted):
+                raise CheckFailed(f"region {ours.name} leaves a clobbered byte in captured buffer {number}")
     return compared
 
 
@@ -128,6 +127,7 @@ class _Machine:
     terms: Terms = field(default_factory=Terms)
     memory: dict[str, Memory] = field(default_factory=dict)
     storage: dict[ir.Value, tuple[str, int]] = field(default_factory=dict)
+    outliving: list[tuple[ir.Value, int | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Give each captured operand its storage; subviews of one resource share it."""
@@ -136,18 +136,26 @@ class _Machine:
         known: dict[ir.Value, str] = {}
         arguments = execute.regions[0].blocks[0].arguments
         for index, (operand, argument) in enumerate(zip(captured, arguments, strict=True)):
-            base, offset = _base(operand)
+            base, slice_number, offset = _base(operand)
             name = known.setdefault(base, f"#{index}")
             slab = _is_slab(base)
-            label = f"{name} (slab)" if slab else name
+            label = name if slice_number is None else f"{name}/{slice_number}"
             if label not in self.memory:
-                initial = UNDEFINED if slab else self.terms.intern("initial", name)
-                self.memory[label] = Memory(initial)
+                fresh = slab or slice_number is not None
+                self.memory[label] = Memory(UNDEFINED if fresh else self.terms.intern("initial", name))
             self.storage[argument] = label, offset
+            if not slab:
+                size = constant_index(execute.operands[len(captured) + index])
+                self.outliving.append((argument, size))
 
-    def captured(self) -> dict[str, Content]:
-        """What each buffer that outlives the region holds now."""
-        return {name: memory.everything() for name, memory in self.memory.items() if "(slab)" not in name}
+    def captured(self) -> list[Content]:
+        """What each buffer that outlives the region holds now, in the order of capture."""
+        out = []
+        for argument, size in self.outliving:
+            label, offset = self.storage[argument]
+            memory = self.memory[label]
+            out.append(memory.everything() if size is None else memory.read(offset, offset + size))
+        return out
 
     def locate(self, resource: ir.Value, offset: ir.Value) -> tuple[Memory, int]:
         label, base = self.storage[resource]
@@ -226,7 +234,7 @@ def _outputs(machine: _Machine, step: _Step, inputs: tuple[Content, ...]) -> Ite
             yield ((0, _constant(length), machine.terms.intern(step.what, inputs, index), 0),)
 
 
-def _final(body: _Body, terms: Terms) -> dict[str, Content] | None:
+def _final(body: _Body, terms: Terms) -> list[Content] | None:
     """What the captured buffers hold after the region; None where it is not understood."""
     machine = _Machine(body, terms)
     try:
@@ -265,16 +273,20 @@ def _steps(block: ir.Block) -> Iterator[ir.Operation]:
             yield op
 
 
-def _base(value: ir.Value) -> tuple[ir.Value, int]:
-    """The storage that `value` is a constant subview of, and where in it."""
-    offset = 0
+def _base(value: ir.Value) -> tuple[ir.Value, int | None, int]:
+    """The storage that `value` is a subview of, the slice of it if packed, and where in that."""
+    slice_number, offset = None, 0
     while not isinstance(value.owner, ir.Block) and value.owner.name == "stream.resource.subview":
-        start = constant_index(value.owner.operands[2])
-        if start is None:
+        try:
+            number, start = _address(value.owner.operands[2])
+        except _NotConstantError:
             break
+        if number is not None and slice_number is not None:
+            break
+        slice_number = number if number is not None else slice_number
         offset += start
         value = value.owner.operands[0]
-    return value, offset
+    return value, slice_number, offset
 
 
 def _is_slab(value: ir.Value) -> bool:
