@@ -41,7 +41,7 @@ def _silent(_stage: str) -> None:
     """No progress wanted."""
 
 
-def noted(progress: Callable[[str], None]) -> Callable[[str], None]:
+def noted(progress: Callable[[str], None] = _silent) -> Callable[[str], None]:
     """Stages are shown to the user and noted for the process that contains this one."""
 
     def stage(name: str) -> None:
@@ -113,7 +113,7 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
     try:
         lowered = lower_to(program, last, with_alignment(options.stream, options.iree_flags), progress)
     except CompilerError as error:
-        raise _explained(error, source) from error
+        raise explained(error, source) from error
     if lowered is None:
         return Compiled(source, program, None, None)
     report = build_report(
@@ -192,7 +192,7 @@ def _checked(allocated: int | None, result: StreamResult, program: Program) -> i
     return allocated
 
 
-def _explained(error: CompilerError, source: SourceModel) -> SerenityError:
+def explained(error: CompilerError, source: SourceModel) -> SerenityError:
     """Name the model's node where IREE could not legalise it."""
     for diagnostic in error.diagnostics:
         found = explain_legalization_failure(diagnostic.message)

@@ -257,6 +257,18 @@ class Program:
         if not self._invocation.execute_text_pass_pipeline(pipeline):
             raise self._failure(f"the pipeline {pipeline!r} failed")
 
+    def reached(self, phase: str) -> None:
+        """Note that pipelines brought the module to the end of `phase`, and dump it if that is wanted.
+
+        Raises:
+            CompilerError: The dump cannot be written.
+        """
+        self.phase = phase
+        if self._settings.dump_phases_to:
+            file = f"{_file_stem(self.module)}.{PHASES.index(phase)}.{phase}.mlir"
+            path = Path(self._settings.dump_phases_to, file)
+            self.run(f"iree-util-dump-module{{path={quoted(str(path))}}}")
+
     def fork(self) -> Program:
         """An independent copy of the program as it is now, which dumps nothing.
 
@@ -331,8 +343,20 @@ class Program:
     def _failure(self, what: str) -> CompilerError:
         errors = [item for item in self.diagnostics if item.severity == "error"]
         others = [item for item in self.diagnostics if item.severity != "error"]
-        message = errors[0].summary if errors else f"{what} without saying why"
+        silent = what if self._settings.console else f"{what} without saying why"
+        message = errors[0].summary if errors else silent
         return CompilerError(message, [*errors, *others], file=self.file)
+
+
+def _file_stem(module: ir.Operation) -> str:
+    """What IREE calls the files that it dumps: the module's name, else its file's."""
+    if "sym_name" in module.attributes:
+        return str(ir.StringAttr(module.attributes["sym_name"]).value)
+    location = re.fullmatch(r'loc\("(.*)":\d+:\d+\)', str(module.location))
+    if location is None:
+        return "module"
+    stem = Path(location[1]).stem.encode()
+    return "".join(chr(byte) if chr(byte).isascii() and chr(byte).isalnum() else "_" for byte in stem)
 
 
 def _terminated(data: bytes) -> bytes:
