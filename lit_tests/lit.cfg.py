@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -37,6 +38,8 @@ config.excludes = ["lit.cfg.py", "Inputs"]
 config.test_source_root = str(Path(__file__).parent)
 config.test_exec_root = str(Path(__file__).parent.parent / "build" / "lit_tests")
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+if "PYTHONPATH" in os.environ:  # lit hides it, and with it a tree that is tested without being installed
+    config.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
 
 config.substitutions += [
     ("%{python}", python),
