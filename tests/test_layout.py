@@ -66,7 +66,7 @@ def imports(source: Source) -> Iterator[tuple[int, str]]:
                 prefix = parents[: len(parents) - level + is_package] if level else []
                 base = ".".join((*prefix, *filter(None, [base])))
                 yield from ((node.lineno, f"{base}.{alias.name}") for alias in names)
-            case ast.Constant(value=str(text)) if re.fullmatch(r"(iree|mlir|serenity_mlir)(\.\w+)+", text):
+            case ast.Constant(value=str(text)) if re.fullmatch(r"(iree|mlir|serenity_mlir)(\.\w+)+(:\w+)?", text):
                 yield node.lineno, text
 
 
