@@ -48,6 +48,12 @@ def opset_of(model: onnx.ModelProto) -> int:
     return next(int(opset.version) for opset in model.opset_import if opset.domain == STANDARD_DOMAIN)
 
 
+def name_graph(model: onnx.ModelProto) -> None:
+    """Gives the graph a name if it has none: the compiled module's entry function is called like the graph."""
+    if not model.graph.name:
+        model.graph.name = "main_graph"
+
+
 def separate_initializers(model: onnx.ModelProto) -> None:
     """Makes every initialiser a constant, and drops those that nothing reads.
 

@@ -77,7 +77,7 @@ def return_weights(model: onnx.ModelProto, held: dict[str, bytes]) -> None:
 
 
 def without_held(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Returns a copy in which held tensors are empty, for the checker, which opens external data files."""
+    """Returns a copy in which held tensors are empty, for tools that would open external data files."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     for _, tensor in all_tensors(copy):

@@ -9,7 +9,7 @@ from onnx import checker
 
 from serenity_mlir.errors import SerenityError
 
-from .clean_graph import name_nodes, separate_initializers, spell_domains
+from .clean_graph import name_graph, name_nodes, separate_initializers, spell_domains
 from .expand_variadic import expand_variadic
 from .held_weights import HOLD_FROM_BYTES, hold_weights, return_weights, without_held
 from .infer_shapes import infer_shapes
@@ -42,6 +42,7 @@ def prepare_onnx(
     """
     refuse_graphs(model)
     spell_domains(model)
+    name_graph(model)
     name_nodes(model)
     held = hold_weights(model, folder, hold_from)
     order_nodes(model)
@@ -51,18 +52,24 @@ def prepare_onnx(
     refuse_operators(model)
     _check(model)
     model, notes = upgrade_opset(model)
-    expand_variadic(model)
     name_nodes(model)
     model = infer_shapes(model)
     refuse_values(model)
+    if expand_variadic(model):
+        model = infer_shapes(model)
     return_weights(model, held)
     return model, notes
 
 
 def _check(model: onnx.ModelProto) -> None:
     """Runs ONNX's checker, whose rules the native tools after it take for granted."""
+    checked = without_held(model)
+    for output in checked.graph.output:
+        if output.type.WhichOneof("value") == "tensor_type":
+            # The checker insists on a declared shape; inference finds it later, or refuse_values complains.
+            output.type.tensor_type.shape.SetInParent()
     try:
-        checker.check_model(without_held(model))
+        checker.check_model(checked)
     except (checker.ValidationError, ValueError, RuntimeError) as error:
         raise SerenityError(
             f"the model is not valid ONNX: {' '.join(str(error).split())}", hint="export the model again"
