@@ -159,9 +159,7 @@ def driver_options(arguments: Sequence[str], valued: Callable[[], frozenset[str]
             inputs += argument.raw
         elif argument.name not in _SWITCHES.keys() | _VALUES:
             flags += argument.raw
-        elif argument.name in given:
-            return None
-        else:
+        else:  # of a flag given twice the last one counts
             given[argument.name] = argument.value
     return _options(inputs[0], given, tuple(flags)) if len(inputs) == 1 else None
 

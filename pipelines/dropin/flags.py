@@ -44,6 +44,19 @@ class SerenityFlags:
     report: Path | None = None
     disable: bool = False
 
+    def arguments(self) -> list[str]:
+        """These flags as a command line gives them."""
+        switches = {
+            "no-schedule": not self.schedule,
+            "no-arena": not self.arena,
+            "compare-stock": self.compare_stock,
+            "disable": self.disable,
+        }
+        given = [f"--{_PREFIX}{name}" for name, on in switches.items() if on]
+        if self.report is not None:
+            given.append(f"--{_PREFIX}report={self.report}")
+        return [*given, f"--{_PREFIX}time-limit={self.time_limit}"]
+
     @property
     def wants_figures(self) -> bool:
         """Whether figures are to be shown or written."""
