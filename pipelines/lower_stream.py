@@ -22,7 +22,8 @@ from serenity_mlir.dialect_passes.stream.serialize import SerializePass, StripSe
 from serenity_mlir.dialect_passes.stream.slab import slab
 from serenity_mlir.dialect_passes.stream.symbolic import check_layout, check_order
 from serenity_mlir.liveness import Slice, live_bytes
-from serenity_mlir.pipelines.iree_api import Program, Session
+from serenity_mlir.pipelines.dump_statistics import dump_statistics
+from serenity_mlir.pipelines.iree_api import Program, Session, quoted
 from serenity_mlir.report import Footprint, Stock
 
 _TENSOR = "iree-stream-tensor-transformation-pipeline"
@@ -30,21 +31,36 @@ _ASYNC = "iree-stream-async-transformation-pipeline"
 _ALLOCATE = "iree-stream-schedule-allocation"
 _CMD = "iree-stream-cmd-transformation-pipeline"
 _OPTIMIZE = "iree-stream-optimization-pipeline"
+# What IREE's driver runs before the first and after the last of its pipelines.
+_VERIFY = "iree-util-verify-initialization-order"
+_CLEAN_UP = "iree-stream-cleanup-pipeline,symbol-dce"
 # Session flags that IREE's own driver hands to these pipelines as options.
 _OPTIONS = {
     "optimize-bindings": "iree-scheduling-optimize-bindings",
     "initialization-mode": "iree-scheduling-initialization-mode",
+    "parameter-encoder-mode": "iree-parameter-encoder-mode",
+    "parameter-encoder-output-file": "iree-parameter-encoder-output-file",
+    "parameter-encoder-output-scope": "iree-parameter-encoder-output-scope",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """What to do on the way through phase `stream`; `time_limit` is in seconds for all searches."""
+    """What to do on the way through phase `stream`.
+
+    Attributes:
+        schedule: Search for an order; else the file's is kept.
+        arena: Plan the packing; else it is left to IREE.
+        time_limit: Seconds for all searches together.
+        compare_stock: Also measure what stock IREE allocates.
+        alignment: Of slices, in bytes; 0 takes the module's own.
+    """
 
     schedule: bool = True
     arena: bool = True
     time_limit: float = 2.0
     compare_stock: bool = False
+    alignment: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,6 +100,7 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
         CheckFailed: A check disproved what we did; nothing is emitted then.
     """
     run = _Runner(program.session)
+    program.run(_VERIFY)
     run(program, _TENSOR)
     stock = _other_favors(program, run) if options.compare_stock else {}
     SerializePass().apply(program.module)
@@ -95,7 +112,9 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     reference = program.fork()
     began = perf_counter()
     schedules = ScheduleExecutionPass(
-        time_limit=0.75 * options.time_limit, keep_order=not options.schedule
+        time_limit=0.75 * options.time_limit,
+        alignment=options.alignment,
+        keep_order=not options.schedule,
     ).apply(program.module)
     schedule_seconds = perf_counter() - began
     run(reference, _ALLOCATE)
@@ -104,12 +123,12 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
 
     progress("plan the arena")
     began = perf_counter()
-    file_order = _footprint(reference, ours=True, time_limit=0.1 * options.time_limit)
-    final, bound = _footprint(program, ours=False), _bound(program, schedules)
+    file_order = _footprint(reference, options.alignment, ours=True, time_limit=0.1 * options.time_limit)
+    final, bound = _footprint(program, options.alignment, ours=False), _bound(program, schedules)
     plans: list[RegionPlan] = []
     if options.arena:
         sliced = program.fork()
-        plans = LayoutSlicesPass(time_limit=0.25 * options.time_limit).apply(program.module)
+        plans = LayoutSlicesPass(0.25 * options.time_limit, options.alignment).apply(program.module)
         check_layout(sliced.module, program.module)
         final = Footprint(final.peak, slab(program.module).model)
     arena_seconds = perf_counter() - began
@@ -119,8 +138,10 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
 
     progress("compile with IREE")
     run(program, _CMD)
+    dump_statistics(program)
     run(program, _OPTIMIZE)
-    program.phase = "stream"
+    program.run(_CLEAN_UP)
+    program.reached("stream")
     return StreamResult(
         schedules=tuple(schedules),
         plans=tuple(plans),
@@ -139,7 +160,8 @@ class _Runner:
     """Runs a stream pipeline with the options that IREE's driver would give it."""
 
     def __init__(self, session: Session) -> None:
-        self.options = " ".join(f"{key}={session.flag(flag)}" for key, flag in _OPTIONS.items())
+        given = {key: session.flag(flag) for key, flag in _OPTIONS.items()}
+        self.options = " ".join(f"{key}={quoted(value)}" for key, value in given.items() if value)
 
     def __call__(self, program: Program, pipeline: str) -> None:
         program.run(pipeline if pipeline == _ALLOCATE else f"{pipeline}{{{self.options}}}")
@@ -169,22 +191,23 @@ def _stock(found: dict[str, int | None]) -> Stock:
     )
 
 
-def _footprint(program: Program, *, ours: bool, time_limit: float = 0.0) -> Footprint:
+def _footprint(program: Program, alignment: int, *, ours: bool, time_limit: float = 0.0) -> Footprint:
     """Peak and arena of a program whose packs are still there, by our planner or by IREE's."""
     peaks: dict[ir.Operation, int | None] = {}
     arenas: dict[ir.Operation, int | None] = {}
     found = packs(program.module)
-    for pack, _ in found:
-        alignment = alignment_of(pack)
-        slices = slices_of(pack, alignment)
+    for item in found:
+        pack = item.op
+        aligned = alignment or alignment_of(pack)
+        slices = slices_of(pack, aligned)
         peaks[pack] = None if slices is None else _peak(slices)
         if slices is None:
             arenas[pack] = None
         elif ours:
-            arenas[pack] = plan(slices, alignment=alignment, time_limit=time_limit / len(found)).size
+            arenas[pack] = plan(slices, alignment=aligned, time_limit=time_limit / len(found)).size
         else:
             listed = [PackSlice(item.start, item.end - 1, item.size) for item in slices]
-            arenas[pack] = iree_layout(listed, offset_alignment=alignment, range_alignment=alignment).size
+            arenas[pack] = iree_layout(listed, offset_alignment=aligned, range_alignment=aligned).size
     return Footprint(slab(program.module, peaks).model, slab(program.module, arenas).model)
 
 
@@ -195,7 +218,8 @@ def _peak(slices: list[Slice]) -> int:
 def _bound(program: Program, schedules: list[RegionSchedule]) -> int | None:
     """Transient bytes of the module if each region needed no more than its proven bound."""
     bounds = {item.region: item.schedule.lower_bound if item.schedule else None for item in schedules}
-    return slab(program.module, {pack: bounds[region.name] for pack, region in packs(program.module)}).model
+    slabs = [pack for pack in packs(program.module) if pack.lifetime == "transient"]
+    return slab(program.module, {pack.op: bounds[pack.region.name] for pack in slabs}).model
 
 
 def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan]) -> list[str]:
@@ -204,7 +228,7 @@ def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan]) -> list[
         for item in schedules
         if item.left_alone
     ]
-    peaks = {item.name: item.peak for item in plans if item.plan is not None}
+    peaks = {item.name: item.peak for item in plans if item.plan is not None and item.lifetime == "transient"}
     for item in schedules:
         packed = peaks.get(item.region)
         if item.schedule is not None and packed is not None and packed != item.schedule.peak:
