@@ -21,7 +21,8 @@ from serenity_mlir.pipelines.dropin.flags import SerenityFlags
 __all__ = ["CompilerOptions", "CompilerToolError", "SerenityFlags", "compile_file", "compile_str"]
 
 _NAME = "serenity-iree-compile"
-_RUN = "import sys; from serenity_mlir.pipelines.cli.contained import serenity_iree_compile as run; sys.exit(run())"
+_CONTAINED = "serenity_mlir.pipelines.cli.contained"
+_RUN = f"import sys, {_CONTAINED} as contained; sys.exit(contained.serenity_iree_compile())"
 _DEFAULT = SerenityFlags()
 
 
