@@ -73,52 +73,70 @@ def reverse_post_order(graph: MemoryGraph) -> tuple[int, ...]:
 def greedy(graph: MemoryGraph) -> tuple[int, ...]:
     """Always the ready op that leaves the fewest bytes live, the first in file order among equals.
 
-    The change that an op makes depends on what has run only through buffers that it would
-    start or end; a heap entry is renewed exactly when one of those is started or down to its
-    last op, so that the whole costs O(touches · log ops).
+    Takes O(touches · log ops): see `_Changes`.
     """
-    touching: list[list[int]] = [[] for _ in graph.buffers]
-    for op, item in enumerate(graph.ops):
-        for buffer in item.touches:
-            touching[buffer].append(op)
-    started = [buffer.live_in for buffer in graph.buffers]
-    untouched = [len(ops) for ops in touching]
-    net = [0] * len(graph.ops)
-    for index, buffer in enumerate(graph.buffers):
-        for op in touching[index]:
-            net[op] += 0 if buffer.live_in else buffer.size
-            net[op] -= buffer.size if untouched[index] == 1 and not buffer.live_out else 0
-
+    changes = _Changes(graph)
     missing = [len(preds) for preds in graph.preds]
-    done = [False] * len(graph.ops)
-    ready = [(net[op], op) for op, count in enumerate(missing) if count == 0]
+    ready = [(changes.of[op], op) for op, count in enumerate(missing) if count == 0]
     heapq.heapify(ready)
     order = []
     while ready:
         change, op = heapq.heappop(ready)
-        if done[op] or change != net[op]:
+        if changes.done[op] or change != changes.of[op]:
             continue
-        done[op] = True
         order.append(op)
-        for index in graph.ops[op].touches:
-            size, changed = graph.buffers[index].size, []
-            untouched[index] -= 1
-            if not started[index]:
-                started[index] = True
-                changed = [other for other in touching[index] if not done[other]]
-                for other in changed:
-                    net[other] -= size
-            if untouched[index] == 1 and not graph.buffers[index].live_out:
-                changed = [other for other in touching[index] if not done[other]]
-                net[changed[0]] -= size
-            for other in changed:
-                if missing[other] == 0:
-                    heapq.heappush(ready, (net[other], other))
+        renewed = changes.run(op)
         for succ in graph.succs[op]:
             missing[succ] -= 1
             if missing[succ] == 0:
-                heapq.heappush(ready, (net[succ], succ))
+                renewed.add(succ)
+        for other in renewed:
+            if missing[other] == 0:
+                heapq.heappush(ready, (changes.of[other], other))
     return tuple(order)
+
+
+class _Changes:
+    """By how much each op would change live bytes if it ran next.
+
+    That depends on what has run only through buffers that the op would start or end, so it is
+    renewed exactly when one of those is started, or is down to its last op.
+
+    Attributes:
+        of: The change for each op.
+        done: Whether the op has run.
+    """
+
+    def __init__(self, graph: MemoryGraph) -> None:
+        self._graph = graph
+        self._touching: list[list[int]] = [[] for _ in graph.buffers]
+        for op, item in enumerate(graph.ops):
+            for index in item.touches:
+                self._touching[index].append(op)
+        self._started = [buffer.live_in for buffer in graph.buffers]
+        self._left = [len(ops) for ops in self._touching]
+        self.done = [False] * len(graph.ops)
+        self.of = [0] * len(graph.ops)
+        for index, buffer in enumerate(graph.buffers):
+            for op in self._touching[index]:
+                self.of[op] += 0 if buffer.live_in else buffer.size
+                self.of[op] -= buffer.size if self._left[index] == 1 and not buffer.live_out else 0
+
+    def run(self, op: int) -> set[int]:
+        """Runs an op; returns those whose change is another now."""
+        self.done[op] = True
+        renewed: set[int] = set()
+        for index in self._graph.ops[op].touches:
+            buffer = self._graph.buffers[index]
+            self._left[index] -= 1
+            starts, ends = not self._started[index], self._left[index] == 1 and not buffer.live_out
+            if starts or ends:
+                others = [other for other in self._touching[index] if not self.done[other]]
+                for other in others:
+                    self.of[other] -= buffer.size * (starts + ends)
+                renewed.update(others)
+                self._started[index] = True
+        return renewed
 
 
 BASELINES: Mapping[str, Callable[[MemoryGraph], tuple[int, ...]]] = MappingProxyType(

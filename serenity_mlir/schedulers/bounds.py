@@ -16,9 +16,9 @@ def necessarily_live(graph: MemoryGraph) -> list[int]:
     sizes = [buffer.size for buffer in graph.buffers]
     touched = 0
     own = []
-    for op in graph.ops:
+    for item in graph.ops:
         mask = 0
-        for index in op.touches:
+        for index in item.touches:
             if sizes[index]:
                 mask |= 1 << index
         own.append(mask)

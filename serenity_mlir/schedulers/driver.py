@@ -1,20 +1,36 @@
-"""The scheduler: baselines, cut nodes, bounds, then an exact search of what they leave open."""
+"""The scheduler: baselines, bounds and cut nodes, then an exact search of what they leave open."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 
+from serenity_mlir.errors import CheckFailed
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.liveness import live_bytes, live_ranges, peak
 from serenity_mlir.schedulers.baselines import BASELINES
-from serenity_mlir.schedulers.bounds import necessarily_live
+from serenity_mlir.schedulers.bounds import lower_bound
+from serenity_mlir.schedulers.budget import Budget
 from serenity_mlir.schedulers.cuts import segments
-from serenity_mlir.schedulers.problem import Partition
+from serenity_mlir.schedulers.improve import improve
+from serenity_mlir.schedulers.problem import Partition, Problem
 from serenity_mlir.schedulers.result import Schedule
-from serenity_mlir.schedulers.search import Search
+from serenity_mlir.schedulers.task import Task, reduced
 
 DEFAULT_TIME_LIMIT = 10.0
 DEFAULT_MAX_STATES = 1_000_000
+
+_FIRST_LOOK = 20_000
+"""States within which most graphs are solved; beams are not worth their time before that."""
+
+_FIRST_SHARE, _SKETCH_SHARE, _PROOF_SHARE = 0.2, 0.1, 0.5
+"""How much of what is left goes into the first look, into first orders, and then into the proof."""
+
+_LARGEST = 8192
+"""Nodes of a segment beyond which bitmasks take too much memory; it is improved by windows only."""
+
+_SMOOTH = (32, 64)
 
 
 def schedule(
@@ -22,55 +38,174 @@ def schedule(
 ) -> Schedule:
     """The order of `graph` with the smallest peak, or the best found within the limits.
 
-    Never worse than any baseline. File order is returned unless another order is better.
+    Never worse than any baseline, and file order itself wherever no better order is known. The
+    same graph gives the same order, unless the time limit cuts the search short.
 
     Args:
         graph: What to order.
         time_limit: Wall time to spend, in seconds.
-        max_states: Search states to visit, about 300 bytes each for graphs of 100 ops.
+        max_states: Search states to spend; they take about 300 bytes each in graphs of 100 ops, and
+            as many more as bitmasks of the ops are longer.
+
+    Raises:
+        CheckFailed: The order found is not legal or not what it was said to be: our fault.
     """
     start = perf_counter()
-    deadline = start + time_limit
-    parts = segments(graph.preds, graph.succs)
-    bounds = necessarily_live(graph)
-    floor = max(bounds, default=0)
-    best: list[tuple[int, str, tuple[int, ...]]] = []
+    budget = Budget(start + time_limit, max_states)
+    hunt = _Hunt(graph)
+    hunt.run(budget)
+    order, method = hunt.result()
+    found = Schedule(
+        order=order,
+        peak=peak(graph, order),
+        lower_bound=hunt.lower,
+        method=method,
+        states=max_states - budget.states,
+        seconds=perf_counter() - start,
+        segments=len(hunt.segments),
+    )
+    if not graph.is_legal(order) or found.peak != hunt.upper or found.peak < found.lower_bound:
+        raise CheckFailed(f"schedule of peak {found.peak}, not {hunt.upper}, with bound {found.lower_bound}")
+    return found
+
+
+@dataclass(slots=True)
+class _Segment:
+    """Ops up to and with a cut node, and the best order known of them.
+
+    Attributes:
+        ops: In file order.
+        file_peak: The peak of file order.
+        peak: The peak of `order`.
+        order: The best baseline's.
+        method: Which one that is.
+        tasks: Problems to be solved one after the other for a better order, once there are any.
+    """
+
+    ops: range
+    file_peak: int
+    peak: int
+    order: Sequence[int]
+    method: str
+    tasks: list[Task]
+
+    @property
+    def best(self) -> int:
+        """The smallest peak known."""
+        return min(self.peak, max(task.peak for task in self.tasks)) if self.tasks else self.peak
+
+
+class _Hunt:
+    """The search for an order of a whole graph.
+
+    Attributes:
+        segments: In the order in which they run.
+        lower: No order has a smaller peak.
+    """
+
+    def __init__(self, graph: MemoryGraph) -> None:
+        self.whole = Problem.of(graph)
+        parts = segments(self.whole.preds, self.whole.succs)
+        self.segments = _by_baseline(graph, parts)
+        self.lower = lower_bound(graph)
+        self._partition = Partition(self.whole, parts)
+
+    @property
+    def upper(self) -> int:
+        """The peak of the best order known."""
+        return max((segment.best for segment in self.segments), default=0)
+
+    def run(self, budget: Budget) -> None:
+        """Improves the order and the bound until they meet or the budget is spent."""
+        hard = [i for i, segment in enumerate(self.segments) if segment.peak > self.lower]
+        hard.sort(key=lambda i: -self.segments[i].peak)
+        for left, index in zip(range(len(hard), 0, -1), hard, strict=True):
+            if self.segments[index].peak > self.lower and not budget.spent:
+                self._look(index, budget.part(_FIRST_SHARE / left))
+        for task, share in self._open(_SKETCH_SHARE):
+            task.sketch(self.lower, budget.part(share))
+        for task, share in self._open(_PROOF_SHARE):
+            self._solve(task, budget.part(share))
+        for task, share in self._open(1.0):
+            task.polish(self.lower, budget.part(share))
+        for task, share in self._open(1.0):
+            self._solve(task, budget.part(share))
+        self._smooth(budget)
+
+    def _look(self, index: int, budget: Budget) -> None:
+        """Prepares a segment, and solves it if that is easy."""
+        segment = self.segments[index]
+        if len(segment.ops) > _LARGEST:
+            return
+        rank = dict(zip(segment.order, range(len(segment.ops)), strict=True))
+        for problem in reduced(self._partition.problem(index), budget):
+            segment.tasks.append(Task(problem, rank, segment.method, segment.peak))
+        for task in sorted(segment.tasks, key=lambda task: -task.peak):
+            if task.peak > self.lower:
+                self._solve(task, budget.part(states=_FIRST_LOOK))
+
+    def _solve(self, task: Task, budget: Budget) -> None:
+        task.solve(self.lower, budget)
+        self.lower = max(self.lower, task.bound)
+
+    def _open(self, share: float) -> Iterator[tuple[Task, float]]:
+        """Tasks on which the peak depends, worst first, each with its part of a share of the budget."""
+        tasks = [
+            task
+            for segment in self.segments
+            if segment.best > self.lower
+            for task in segment.tasks
+            if task.peak > self.lower
+        ]
+        tasks.sort(key=lambda task: -task.peak)
+        for left, task in zip(range(len(tasks), 0, -1), tasks, strict=True):
+            if task.peak > self.lower:
+                yield task, share / left
+
+    def _smooth(self, budget: Budget) -> None:
+        """Improves segments that are too large for anything else."""
+        if all(segment.tasks or segment.best <= self.lower for segment in self.segments):
+            return
+        order, _ = self.result()
+        better = improve(self.whole, order, floor=self.lower, budget=budget, widths=_SMOOTH)
+        hills = self.whole.hills(better)
+        for segment in self.segments:
+            top = max(hills[segment.ops.start : segment.ops.stop])
+            if not segment.tasks and top < segment.peak:
+                segment.peak = top
+                segment.order = better[segment.ops.start : segment.ops.stop]
+                segment.method += "+windows"
+
+    def result(self) -> tuple[tuple[int, ...], str]:
+        """The best order known, and the methods that found it."""
+        order: list[int] = []
+        methods: list[str] = []
+        upper = self.upper
+        for segment in self.segments:
+            if segment.file_peak <= upper:
+                order += segment.ops
+                continue
+            if segment.peak <= upper:
+                order += segment.order
+                names = [segment.method]
+            else:
+                order += (op for task in segment.tasks for op in task.problem.ops_of(task.order))
+                names = [task.method for task in segment.tasks]
+            methods += (name for name in names if name not in methods)
+        return tuple(order), ", ".join(methods) or "file-order"
+
+
+def _by_baseline(graph: MemoryGraph, parts: Sequence[range]) -> list[_Segment]:
+    """Segments in the order of the baseline that is best in each: all run them one after the other."""
+    out: list[_Segment] = []
     for name, baseline in BASELINES.items():
         order = baseline(graph)
-        bytes_at = live_bytes(live_ranges(graph, order), len(order))
-        found = [
-            (max(bytes_at[part.start : part.stop]), name, order[part.start : part.stop]) for part in parts
-        ]
-        best = [min(a, b, key=lambda x: x[0]) for a, b in zip(best, found, strict=True)] if best else found
-
-    partition = Partition(graph, parts)
-    states, lower = 0, floor
-    hard = sorted((i for i in range(len(parts)) if best[i][0] > floor), key=lambda i: -best[i][0])
-    for index in hard:
-        if best[index][0] <= lower:
-            continue
-        problem = partition.problem(index)
-        hunt = Search(problem, floor=lower, ceiling=best[index][0])
-        nodes = hunt.run(deadline=deadline, max_states=max_states - states)
-        states += hunt.states
-        lower = max(lower, min(hunt.level,hunt.ceiling))
-        if nodes is not None:
-            found_order = tuple(parts[index][node] for node in nodes)
-            best[index] = hunt.level, "exact", found_order
-    top = max((item[0] for item in best), default=0)
-    methods, ops = set(), list[int]()
-    for part, (_, name, order) in zip(parts, best, strict=True):
-        ops += order
-        methods.add(name)
-    result = tuple(ops)
-    if peak(graph, graph.file_order) == top:
-        result, methods = graph.file_order, {"file-order"}
-    return Schedule(
-        result,
-        top,
-        lower,
-        "exact" if "exact" in methods else "+".join(sorted(methods)) or "file-order",
-        states,
-        perf_counter() - start,
-        len(parts),
-    )
+        live = live_bytes(live_ranges(graph, order), len(order))
+        peaks = [max(live[part.start : part.stop]) for part in parts]
+        if not out:
+            out = [_Segment(part, top, top, part, name, []) for part, top in zip(parts, peaks, strict=True)]
+        for segment, top in zip(out, peaks, strict=True):
+            if top < segment.peak:
+                segment.peak, segment.method = top, name
+                segment.order = order[segment.ops.start : segment.ops.stop]
+    return out

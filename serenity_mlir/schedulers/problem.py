@@ -6,7 +6,7 @@ between two cut nodes, after contraction. Sets of nodes are bitmasks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -35,14 +35,12 @@ class Storage:
         size: Bytes, positive.
         spans: For each node that touches it the positions of the first and the last of the
             node's ops that do.
-        nodes: The same nodes as a bitmask.
         live_in: Live before the problem's first node.
         live_out: Live after its last.
     """
 
     size: int
-    spans: dict[int, tuple[int, int]]
-    nodes: int
+    spans: Mapping[int, tuple[int, int]]
     live_in: bool
     live_out: bool
 
@@ -53,8 +51,7 @@ class Problem:
 
     Attributes:
         nodes: In a legal order.
-        preds: For each node the nodes that must come before it: direct predecessors, none of
-            which is implied by the others.
+        preds: For each node nodes that must come before it; with their predecessors they are all.
         storages: Buffers that nodes touch and that are not live throughout.
         base: Bytes that are live throughout.
     """
@@ -63,6 +60,23 @@ class Problem:
     preds: tuple[tuple[int, ...], ...]
     storages: tuple[Storage, ...]
     base: int
+
+    @classmethod
+    def of(cls, graph: MemoryGraph) -> Problem:
+        """The problem of ordering a whole graph, each op a node of its own."""
+        touching: list[list[int]] = [[] for _ in graph.buffers]
+        for op, item in enumerate(graph.ops):
+            for index in item.touches:
+                touching[index].append(op)
+        storages, base = [], 0
+        for buffer, ops in zip(graph.buffers, touching, strict=True):
+            if buffer.live_in and buffer.live_out:
+                base += buffer.size
+            elif buffer.size and ops:
+                spans = dict.fromkeys(ops, (0, 0))
+                storages.append(Storage(buffer.size, spans, buffer.live_in, buffer.live_out))
+        nodes = tuple(Node((op,)) for op in range(len(graph.ops)))
+        return cls(nodes, graph.preds, tuple(storages), base)
 
     @cached_property
     def succs(self) -> tuple[tuple[int, ...], ...]:
@@ -91,6 +105,37 @@ class Problem:
             for node in storage.spans:
                 out[node].append(index)
         return tuple(tuple(indices) for indices in out)
+
+    @cached_property
+    def touching(self) -> tuple[int, ...]:
+        """For each storage the bitmask of the nodes that touch it."""
+        return tuple(sum(1 << node for node in storage.spans) for storage in self.storages)
+
+    def hills(self, order: Sequence[int]) -> list[int]:
+        """The most bytes live during each node when all run in `order`."""
+        started = [storage.live_in for storage in self.storages]
+        left = [len(storage.spans) for storage in self.storages]
+        live = self.base + sum(storage.size for storage in self.storages if storage.live_in)
+        out = []
+        for node in order:
+            hill, step = live, self.nodes[node].hill
+            for index in self.touches[node]:
+                storage = self.storages[index]
+                first, last = storage.spans[node]
+                left[index] -= 1
+                if not started[index]:
+                    started[index] = True
+                    live += storage.size
+                    hill += storage.size if first <= step else 0
+                if not left[index] and not storage.live_out:
+                    live -= storage.size
+                    hill -= storage.size if last < step else 0
+            out.append(hill)
+        return out
+
+    def peak(self, order: Sequence[int]) -> int:
+        """The most bytes live at once when all nodes run in `order`; 0 without nodes."""
+        return max(self.hills(order), default=0)
 
     def ops_of(self, order: Sequence[int]) -> list[int]:
         """The ops of the graph, when the nodes run in `order`."""
@@ -131,50 +176,38 @@ def bits(mask: int) -> Iterator[int]:
 
 
 class Partition:
-    """A graph cut into parts that run wholly one after the other, each a problem of its own."""
+    """A problem cut into parts that run wholly one after the other, each a problem of its own."""
 
-    def __init__(self, graph: MemoryGraph, parts: Sequence[Sequence[int]]) -> None:
-        """`parts`: the ops of each part, ascending; every op in one part, every predecessor no later."""
-        self.graph = graph
-        self.parts = parts
-        self._part_of = [0] * len(graph.ops)
-        for index, ops in enumerate(parts):
-            for op in ops:
-                self._part_of[op] = index
+    def __init__(self, whole: Problem, parts: Sequence[Sequence[int]]) -> None:
+        """`parts`: the nodes of each part, ascending; every node in one part, no predecessor in a later."""
+        self._whole = whole
+        self._parts = parts
+        part_of = [0] * len(whole.nodes)
+        for part, nodes in enumerate(parts):
+            for node in nodes:
+                part_of[node] = part
         end = len(parts) - 1
-        self._first = [0 if buffer.live_in else end + 1 for buffer in graph.buffers]
-        self._last = [end if buffer.live_out else -1 for buffer in graph.buffers]
-        for op, item in enumerate(graph.ops):
-            part = self._part_of[op]
-            for index in item.touches:
-                self._first[index] = min(self._first[index], part)
-                self._last[index] = max(self._last[index], part)
-        self._live = self._live_per_part()
-
-    def _live_per_part(self) -> list[int]:
-        change = [0] * (len(self.parts) + 1)
-        for buffer, first, last in zip(self.graph.buffers, self._first, self._last, strict=True):
-            if first <= last:
-                change[first] += buffer.size
-                change[last + 1] -= buffer.size
-        return list(accumulate(change[:-1]))
+        self._first = [0 if s.live_in else min(part_of[node] for node in s.spans) for s in whole.storages]
+        self._last = [end if s.live_out else max(part_of[node] for node in s.spans) for s in whole.storages]
+        change = [0] * (len(parts) + 1)
+        for storage, first, last in zip(whole.storages, self._first, self._last, strict=True):
+            change[first] += storage.size
+            change[last + 1] -= storage.size
+        self._live = [whole.base + live for live in accumulate(change[:-1])]
 
     def problem(self, part: int) -> Problem:
-        """The problem of ordering the ops of one part."""
-        graph, ops, base = self.graph, self.parts[part], self._live[part]
-        local = {op: node for node, op in enumerate(ops)}
-        touching: dict[int, list[int]] = {}
-        for node, op in enumerate(ops):
-            for index in graph.ops[op].touches:
-                touching.setdefault(index, []).append(node)
+        """The problem of ordering the nodes of one part, which are numbered in the order given."""
+        whole, nodes, base = self._whole, self._parts[part], self._live[part]
+        local = {node: index for index, node in enumerate(nodes)}
         storages = []
-        for index, nodes in touching.items():
-            buffer = graph.buffers[index]
-            live_in = buffer.live_in or self._first[index] < part
-            live_out = buffer.live_out or self._last[index] > part
-            if buffer.size and not (live_in and live_out):
-                base -= buffer.size
-                mask = sum(1 << node for node in nodes)
-                storages.append(Storage(buffer.size, dict.fromkeys(nodes, (0, 0)), mask, live_in, live_out))
-        preds = [[local[pred] for pred in graph.preds[op] if pred in local] for op in ops]
-        return Problem(tuple(Node((op,)) for op in ops), without_implied(preds), tuple(storages), base)
+        for index in sorted({index for node in nodes for index in whole.touches[node]}):
+            storage = whole.storages[index]
+            live_in = storage.live_in or self._first[index] < part
+            live_out = storage.live_out or self._last[index] > part
+            if not (live_in and live_out):
+                base -= storage.size
+                spans = {local[node]: span for node, span in storage.spans.items() if node in local}
+                storages.append(Storage(storage.size, spans, live_in, live_out))
+        preds = [[local[pred] for pred in whole.preds[node] if pred in local] for node in nodes]
+        chosen = tuple(whole.nodes[node] for node in nodes)
+        return Problem(chosen, without_implied(preds), tuple(storages), base)

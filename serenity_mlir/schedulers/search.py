@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
-from time import perf_counter
 
+from serenity_mlir.schedulers.budget import Budget
 from serenity_mlir.schedulers.problem import Problem
 from serenity_mlir.schedulers.side import Side
 
@@ -85,11 +84,14 @@ class Frontier:
                 else:
                     cut_off = min(cut_off, live + hill)
             if cut_off < ceiling:
-                if cut_off not in self._put_off:
-                    self._put_off[cut_off] = []
-                    heapq.heappush(self._levels, cut_off)
-                self._put_off[cut_off].append((done, live, ready))
+                self._hold(cut_off, (done, live, ready))
         return None
+
+    def _hold(self, level: int, state: State) -> None:
+        if level not in self._put_off:
+            self._put_off[level] = []
+            heapq.heappush(self._levels, level)
+        self._put_off[level].append(state)
 
     def _close(
         self, done: int, live: int, ready: int, level: int
@@ -186,6 +188,11 @@ class Search:
         self._chunk = max(1, 8192 // (len(problem.nodes) + 64))
 
     @property
+    def sides(self) -> tuple[Side, Side]:
+        """The moves forwards and backwards."""
+        return self._ends[0].side, self._ends[1].side
+
+    @property
     def states(self) -> int:
         """States expanded so far."""
         return sum(end.states for end in self._ends)
@@ -195,18 +202,20 @@ class Search:
         """Whether no order has a peak below the ceiling."""
         return self.level >= self.ceiling
 
-    def run(self, *, deadline: float, max_states: int) -> list[int] | None:
-        """Searches on until an order is found, none can be, or a limit is reached.
+    def run(self, budget: Budget, floor: int = 0) -> list[int] | None:
+        """Searches on until an order is found, none can be, or the budget is spent.
 
         Args:
-            deadline: When to stop, on the clock of `time.perf_counter`.
-            max_states: After how many states in total to stop.
+            budget: What may be spent; charging it is left to the caller.
+            floor: A new floor, if it is above the level.
 
         Returns:
             The nodes in an order with a peak of `level` or less: optimal if that is above the floor.
         """
         forward, backward = self._ends
-        while not self.proven and self.states < max_states and perf_counter() < deadline:
+        before = self.states
+        self._raise_level(floor)
+        while not (self.proven or budget.spent or self.states - before >= budget.states):
             for end, other in ((forward, backward), (backward, forward)):
                 met = end.advance(self.level, self.ceiling, other, self._chunk)
                 if met is not None:
@@ -219,7 +228,10 @@ class Search:
             for end in self._ends:
                 if end.exhausted:
                     cut_off = end.next_level
-                    self.level = max(self.level, self.ceiling if cut_off is None else cut_off)
-            for end in self._ends:
-                end.release(self.level)
+                    self._raise_level(self.ceiling if cut_off is None else cut_off)
         return None
+
+    def _raise_level(self, level: int) -> None:
+        self.level = max(self.level, level)
+        for end in self._ends:
+            end.release(self.level)

@@ -14,21 +14,23 @@ from serenity_mlir.schedulers.problem import Problem, bits
 Condition = tuple[int, int]
 """Nodes and a size in bytes that counts if none of them has run, or if all of them have."""
 
-_CACHED = 1 << 14
+_CACHED = 100_000
+"""Moves that one direction keeps in mind, in equal shares for each node."""
 
 
 class Moves(dict[int, tuple[int, int, int]]):
     """What running one node does, by those of the nodes run so far on which that depends.
 
     Values are the bytes by which its hill rises above the bytes live before it, the change of
-    live bytes that it leaves, and the nodes that become ready. At most `_CACHED` are kept.
+    live bytes that it leaves, and the nodes that become ready. No more than `room` are kept.
     """
 
-    def __init__(self, hill: _Sum, net: _Sum, waiting: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, hill: _Sum, net: _Sum, waiting: Iterable[tuple[int, int]], room: int) -> None:
         super().__init__()
         self._hill = hill
         self._net = net
         self._waiting = tuple(waiting)
+        self._room = room
 
     def __missing__(self, done: int) -> tuple[int, int, int]:
         ready = 0
@@ -36,7 +38,7 @@ class Moves(dict[int, tuple[int, int, int]]):
             if not missing & ~done:
                 ready |= bit
         move = self._hill.value(done), self._net.value(done), ready
-        if len(self) < _CACHED:
+        if len(self) < self._room:
             self[done] = move
         return move
 
@@ -118,7 +120,7 @@ class Side:
             if self.backward:
                 first, last = steps - 1 - last, steps - 1 - first
                 enters, leaves = leaves, enters
-            others = storage.nodes & ~bit
+            others = self.problem.touching[index] & ~bit
             sums = [net, hill] if first <= peak else [net]
             if not enters and not others & self._before[node]:
                 early = _extremes(others & ~self._after[node], self._before)
@@ -135,7 +137,7 @@ class Side:
             total.starts = [condition for condition in total.starts if condition[0]]
             total.ends = [condition for condition in total.ends if condition[0]]
         waiting = [(1 << succ, _mask(self.preds[succ]) & ~bit) for succ in self.succs[node]]
-        return Moves(hill, net, waiting)
+        return Moves(hill, net, waiting, _CACHED // len(self.problem.nodes))
 
     def forced(self, done: int, todo: int, level: int) -> list[int]:
         """An order in which the nodes of `todo` run after `done`, none of them by choice.
@@ -169,11 +171,11 @@ class Side:
     def live_after(self, done: int) -> int:
         """Bytes live once exactly the nodes of `done` have run."""
         live = self.problem.base
-        for storage in self.problem.storages:
+        for storage, nodes in zip(self.problem.storages, self.problem.touching, strict=True):
             enters, leaves = storage.live_in, storage.live_out
             if self.backward:
                 enters, leaves = leaves, enters
-            if (enters or storage.nodes & done) and (leaves or storage.nodes & ~done):
+            if (enters or nodes & done) and (leaves or nodes & ~done):
                 live += storage.size
         return live
 
