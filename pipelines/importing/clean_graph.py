@@ -49,7 +49,7 @@ def opset_of(model: onnx.ModelProto) -> int:
 
 
 def name_graph(model: onnx.ModelProto) -> None:
-    """Gives the graph a name if it has none: the compiled module's entry function is called like the graph."""
+    """Gives the graph a name if it has none: the compiled entry function is called like the graph."""
     if not model.graph.name:
         model.graph.name = "main_graph"
 

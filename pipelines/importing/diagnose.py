@@ -15,12 +15,12 @@ def explain_legalization_failure(diagnostic_text: str) -> tuple[str, str] | None
     """Finds the node and the operator that a diagnostic of IREE is about.
 
     Args:
-        diagnostic_text: A diagnostic as the compiler prints it: `loc("node"): message`, with or without the op
-            that is being compiled after it.
+        diagnostic_text: A diagnostic as the compiler prints it: `loc("node"): message`, with or without
+            the op that is being compiled after it.
 
     Returns:
-        The name of the ONNX node, and the ONNX operator if the diagnostic shows it, else the operation that it
-        was turned into. None where the diagnostic is about no operation, or about none that stems from a node.
+        The name of the ONNX node, and the ONNX operator if the diagnostic shows it, else the operation that
+        it was turned into. None where the diagnostic is about no operation that stems from a node.
     """
     text = diagnostic_text.strip()
     if not text.startswith("loc("):

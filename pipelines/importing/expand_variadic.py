@@ -22,8 +22,8 @@ def expand_variadic(model: onnx.ModelProto) -> bool:
     That is how onnxruntime computes it, so the result is the same to the bit.
 
     Args:
-        model: After shape inference; changed in place. Names of the nodes that are made begin with the name of
-            the Mean.
+        model: After shape inference; changed in place. Names of the nodes that are made begin with the
+            name of the Mean.
 
     Returns:
         Whether anything was replaced, so that shapes need to be inferred again.

@@ -35,26 +35,31 @@ def declare_unsigned_results(module: ir.Operation, name: str, outputs: Sequence[
     """
     if not any(output.unsigned for output in outputs):
         return
-    exports = _returned_exports(module, f"{name}$async")
-    if len(exports) != len(outputs):
-        raise CheckFailed(f"'{name}$async' exports {len(exports)} results, the model declares {len(outputs)}")
+    returned = _returned(module, f"{name}$async")
+    if len(returned) != len(outputs):
+        raise CheckFailed(
+            f"'{name}$async' returns {len(returned)} results, the model declares {len(outputs)}"
+        )
     with module.context, ir.Location.unknown():
-        for export, output in zip(exports, outputs, strict=True):
-            if output.unsigned:
-                described = ir.RankedTensorType(ir.TypeAttr(export.attributes["source_encoding"]).value)
-                width = ir.IntegerType(described.element_type).width
-                unsigned = ir.RankedTensorType.get(described.shape, ir.IntegerType.get_unsigned(width))
-                export.attributes["source_encoding"] = ir.TypeAttr.get(unsigned)
+        for value, output in zip(returned, outputs, strict=True):
+            # What is returned as it came in is the caller's own buffer view, and described right already.
+            if output.unsigned and not isinstance(value.owner, ir.Block) and value.owner.name == _EXPORT:
+                _describe_unsigned(value.owner)
 
 
-def _returned_exports(module: ir.Operation, name: str) -> list[ir.Operation]:
-    """Returns the ops that make the buffer views which a function returns, in the order of results."""
+def _describe_unsigned(export: ir.Operation | ir.OpView) -> None:
+    described = ir.RankedTensorType(ir.TypeAttr(export.attributes["source_encoding"]).value)
+    width = ir.IntegerType(described.element_type).width
+    unsigned = ir.RankedTensorType.get(described.shape, ir.IntegerType.get_unsigned(width))
+    export.attributes["source_encoding"] = ir.TypeAttr.get(unsigned)
+
+
+def _returned(module: ir.Operation, name: str) -> list[ir.Value]:
+    """Returns the values that a function returns, none if there is no such function."""
     for function in module.regions[0].blocks[0]:
         if function.operation.name != "util.func":
             continue
-        if ir.StringAttr(function.operation.attributes["sym_name"]).value != name:
-            continue
-        block = function.operation.regions[0].blocks[0]
-        owners = [operand.owner for operand in block.operations[len(block.operations) - 1].operands]
-        return [owner for owner in owners if isinstance(owner, ir.Operation) and owner.name == _EXPORT]
+        if ir.StringAttr(function.operation.attributes["sym_name"]).value == name:
+            operations = function.operation.regions[0].blocks[0].operations
+            return list(operations[len(operations) - 1].operands)
     return []
