@@ -16,16 +16,10 @@ from serenity_mlir.pipelines.importing.diagnose import explain_legalization_fail
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
-from serenity_mlir.pipelines.iree_api import (
-    CompilerError,
-    Program,
-    Session,
-    flag_value,
-    parse_module,
-    set_global_flags,
-    split_flags,
-)
+from serenity_mlir.pipelines.iree_api import Program, Session, set_global_flags, split_flags
+from serenity_mlir.pipelines.iree_types import CompilerError, flag_value
 from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult, lower_stream
+from serenity_mlir.pipelines.parse_mlir import parse_module
 from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.pipelines.scratch import note_stage
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET, compiler_flags

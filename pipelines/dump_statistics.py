@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from serenity_mlir.errors import SerenityError
-from serenity_mlir.pipelines.iree_api import quoted
+from serenity_mlir.pipelines.iree_types import quoted
 
 if TYPE_CHECKING:
     from serenity_mlir.pipelines.iree_api import Program

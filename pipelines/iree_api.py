@@ -8,44 +8,29 @@ Python passes, run textual pipelines on it, resume. Diagnostics are collected as
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from iree.compiler.api import ctypes_dl as api
 
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.errors import SerenityError, UsageError
+from serenity_mlir.errors import UsageError
+from serenity_mlir.pipelines.iree_types import (
+    CompilerError,
+    Diagnostic,
+    Settings,
+    Source,
+    dump_stem,
+    flag_name,
+    quoted,
+    single_threaded,
+)
 from serenity_mlir.pipelines.phases import PHASES
 
-_BYTECODE = b"ML\xefR"
 _SEVERITIES = ("note", "warning", "error", "remark")
 _DIAGNOSTIC_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """One message of the compiler: `severity` is note, warning, error or remark."""
-
-    severity: str
-    message: str
-
-    @property
-    def summary(self) -> str:
-        """The message without the op that MLIR prints after it."""
-        return self.message.split("\n\n", 1)[0].split("see current operation", 1)[0].strip()
-
-
-class CompilerError(SerenityError):
-    """IREE refused the program. `diagnostics` holds all that it said, errors first."""
-
-    def __init__(self, message: str, diagnostics: Sequence[Diagnostic], *, file: str | None = None) -> None:
-        super().__init__(message, file=file)
-        self.diagnostics = tuple(diagnostics)
 
 
 def _library() -> Any:
@@ -71,26 +56,12 @@ def _library() -> Any:
 def split_flags(flags: Sequence[str]) -> tuple[list[str], list[str]]:
     """Sort iree-compile flags into those of a session and those of the process."""
     with api.Session() as probe:
-        known = {_flag_name(flag) for flag in probe.get_flags()}
-    session = [flag for flag in flags if _flag_name(flag) in known]
-    return session, [flag for flag in flags if _flag_name(flag) not in known]
-
-
-def _flag_name(flag: str) -> str:
-    return flag.split("=", 1)[0].lstrip("-")
+        known = {flag_name(flag) for flag in probe.get_flags()}
+    session = [flag for flag in flags if flag_name(flag) in known]
+    return session, [flag for flag in flags if flag_name(flag) not in known]
 
 
 _global_flags_set = False
-
-
-def flag_value(flags: Sequence[str], name: str) -> str | None:
-    """The last value that `flags` give the flag `name` (without dashes), as `--name=V` or `--name V`."""
-    value = None
-    for flag, following in zip_longest(flags, flags[1:]):
-        if flag.startswith("-") and _flag_name(flag) == name:
-            _, equals, given = flag.partition("=")
-            value = given if equals else following
-    return value
 
 
 def set_global_flags(flags: Sequence[str], program: str = "serenity") -> None:
@@ -105,11 +76,6 @@ def set_global_flags(flags: Sequence[str], program: str = "serenity") -> None:
         raise RuntimeError("IREE's global flags can be set only once in a process")
     _global_flags_set = True
     api._initializeGlobalCL(program, *flags)
-
-
-def quoted(value: str) -> str:
-    """`value` as the option of a textual pipeline."""
-    return f'"{value}"' if re.search(r"[\s{},()]", value) else value
 
 
 class Session:
@@ -147,34 +113,6 @@ class Session:
             CompilerError: The module does not verify, or its source does not parse.
         """
         return Program(self, module, file=file, phase=phase, settings=settings or Settings())
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """MLIR text or bytecode, and the name of the file that messages give it."""
-
-    name: str
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What iree-compile's driver sets on an invocation.
-
-    Attributes:
-        console: Diagnostics of a `Source` go to stderr as iree-compile prints them, with the
-            line that they are about, and are not collected.
-        verify: Verify the IR after every pass.
-        dump_phases_to: A folder for the IR after each phase; empty for none.
-        remarks_filter: Regular expression on the categories of optimisation remarks to write.
-        remarks_file: The YAML file for them.
-    """
-
-    console: bool = False
-    verify: bool = True
-    dump_phases_to: str = ""
-    remarks_filter: str = ""
-    remarks_file: str = ""
 
 
 class Program:
@@ -217,9 +155,7 @@ class Program:
 
     def _take(self, module: ir.Operation | Source) -> ir.Operation:
         if isinstance(module, Source):
-            source = api.Source.wrap_buffer(
-                self.session._session, _terminated(module.data), buffer_name=module.name
-            )
+            source = api.Source.wrap_buffer(self.session._session, module.buffer, buffer_name=module.name)
             if not self._invocation.parse_source(source):
                 raise self._failure("the module does not parse")
             return self._invocation.export_module()
@@ -265,7 +201,7 @@ class Program:
         """
         self.phase = phase
         if self._settings.dump_phases_to:
-            file = f"{_file_stem(self.module)}.{PHASES.index(phase)}.{phase}.mlir"
+            file = f"{dump_stem(self.module)}.{PHASES.index(phase)}.{phase}.mlir"
             path = Path(self._settings.dump_phases_to, file)
             self.run(f"iree-util-dump-module{{path={quoted(str(path))}}}")
 
@@ -285,12 +221,12 @@ class Program:
 
     def print_ir(self, *, debug_info: bool = False, generic: bool = False) -> str:
         """The module as text."""
-        with _single_threaded(self.session.context):
+        with single_threaded(self.session.context):
             return str(self.module.get_asm(enable_debug_info=debug_info, print_generic_op_form=generic))
 
     def text(self) -> str:
         """The module as iree-compile prints it, to the style that global flags set."""
-        with _single_threaded(self.session.context), _output() as output:
+        with single_threaded(self.session.context), _output() as output:
             self._invocation.output_ir(output)
             return _contents(output).decode()
 
@@ -348,22 +284,6 @@ class Program:
         return CompilerError(message, [*errors, *others], file=self.file)
 
 
-def _file_stem(module: ir.Operation) -> str:
-    """What IREE calls the files that it dumps: the module's name, else its file's."""
-    if "sym_name" in module.attributes:
-        return str(ir.StringAttr(module.attributes["sym_name"]).value)
-    location = re.fullmatch(r'loc\("(.*)":\d+:\d+\)', str(module.location))
-    if location is None:
-        return "module"
-    stem = Path(location[1]).stem.encode()
-    return "".join(chr(byte) if chr(byte).isascii() and chr(byte).isalnum() else "_" for byte in stem)
-
-
-def _terminated(data: bytes) -> bytes:
-    """Text ends in a NUL, which MLIR's lexer needs; bytecode is as it is."""
-    return data if data.startswith(_BYTECODE) else data + b"\0"
-
-
 def _contents(output: Any) -> bytes:
     return bytes(output.map_memory())
 
@@ -375,37 +295,3 @@ def _output() -> Iterator[Any]:
         yield output
     finally:
         output.close()
-
-
-@contextmanager
-def _single_threaded(context: ir.Context) -> Iterator[None]:
-    """Printing with threads on aborts the process."""
-    context.enable_multithreading(False)
-    try:
-        yield
-    finally:
-        context.enable_multithreading(True)
-
-
-def parse_module(session: Session, source: bytes, *, file: str) -> ir.Operation:
-    """Parse MLIR text or bytecode.
-
-    Raises:
-        CompilerError: It does not parse or verify, with the place that MLIR names.
-    """
-    path = Path(file)
-    try:
-        if path.is_file() and not _is_stdin(file):
-            module = ir.Module.parseFile(str(path), session.context)
-        else:
-            module = ir.Module.parse(source, session.context)
-    except ir.MLIRError as error:
-        found = [Diagnostic("error", f"{item.location}: {item.message}") for item in error.error_diagnostics]
-        message = found[0].message if found else str(error)
-        place = re.sub(r'^loc\("[^"]*":(\d+):(\d+)\)', r"line \1, column \2", message)
-        raise CompilerError(place, found, file=file) from error
-    return module.operation
-
-
-def _is_stdin(file: str) -> bool:
-    return file in ("-", "<stdin>")

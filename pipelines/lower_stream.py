@@ -23,7 +23,8 @@ from serenity_mlir.dialect_passes.stream.slab import slab
 from serenity_mlir.dialect_passes.stream.symbolic import check_layout, check_order
 from serenity_mlir.liveness import Slice, live_bytes
 from serenity_mlir.pipelines.dump_statistics import dump_statistics
-from serenity_mlir.pipelines.iree_api import Program, Session, quoted
+from serenity_mlir.pipelines.iree_api import Program, Session
+from serenity_mlir.pipelines.iree_types import quoted
 from serenity_mlir.report import Footprint, Stock
 
 _TENSOR = "iree-stream-tensor-transformation-pipeline"

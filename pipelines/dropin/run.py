@@ -20,15 +20,8 @@ from serenity_mlir.pipelines.figures import build_report
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.source import BYTECODE_MAGIC, Format, SourceModel
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
-from serenity_mlir.pipelines.iree_api import (
-    CompilerError,
-    Program,
-    Session,
-    Settings,
-    Source,
-    flag_value,
-    set_global_flags,
-)
+from serenity_mlir.pipelines.iree_api import Program, Session, set_global_flags
+from serenity_mlir.pipelines.iree_types import CompilerError, Settings, Source, flag_value
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.scratch import note_stage
 from serenity_mlir.report import Report

@@ -13,7 +13,8 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.execution_graph import ExecutionGraph, execution_graph
 from serenity_mlir.dialect_passes.stream.regions import regions
 from serenity_mlir.dialect_passes.stream.serialize import SerializePass, StripSerializePass
-from serenity_mlir.pipelines.iree_api import Program, Session, parse_module
+from serenity_mlir.pipelines.iree_api import Program, Session
+from serenity_mlir.pipelines.parse_mlir import parse_module
 from serenity_mlir.pipelines.targets import compiler_flags
 
 ALLOCATE = "iree-stream-schedule-allocation"
