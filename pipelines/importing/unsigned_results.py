@@ -43,11 +43,13 @@ def declare_unsigned_results(module: ir.Operation, name: str, outputs: Sequence[
     with module.context, ir.Location.unknown():
         for value, output in zip(returned, outputs, strict=True):
             # What is returned as it came in is the caller's own buffer view, and described right already.
-            if output.unsigned and not isinstance(value.owner, ir.Block) and value.owner.name == _EXPORT:
-                _describe_unsigned(value.owner)
+            if output.unsigned and not isinstance(value.owner, ir.Block):
+                _describe_unsigned(value.owner.operation)
 
 
-def _describe_unsigned(export: ir.Operation | ir.OpView) -> None:
+def _describe_unsigned(export: ir.Operation) -> None:
+    if export.name != _EXPORT:
+        return
     described = ir.RankedTensorType(ir.TypeAttr(export.attributes["source_encoding"]).value)
     width = ir.IntegerType(described.element_type).width
     unsigned = ir.RankedTensorType.get(described.shape, ir.IntegerType.get_unsigned(width))
