@@ -27,6 +27,7 @@ BINDINGS = (
     "iree.compiler.rewrite",
     "iree.compiler.dialects",
 )
+MODULE_NAME = re.compile(r"(iree|mlir|serenity_mlir)(\.\w+)+(:\w+)?")  # as registries write it
 MAX_LINES = 400
 
 
@@ -66,7 +67,7 @@ def imports(source: Source) -> Iterator[tuple[int, str]]:
                 prefix = parents[: len(parents) - level + is_package] if level else []
                 base = ".".join((*prefix, *filter(None, [base])))
                 yield from ((node.lineno, f"{base}.{alias.name}") for alias in names)
-            case ast.Constant(value=str(text)) if re.fullmatch(r"(iree|mlir|serenity_mlir)(\.\w+)+(:\w+)?", text):
+            case ast.Constant(value=str(text)) if MODULE_NAME.fullmatch(text):
                 yield node.lineno, text
 
 
