@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Literal
 
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.slab import compiled_slab, slab
+from serenity_mlir.dialect_passes.stream.slab import allocations, compiled_allocations, slab
 from serenity_mlir.errors import CheckFailed, SerenityError
 from serenity_mlir.pipelines.figures import build_report
 from serenity_mlir.pipelines.importing.diagnose import explain_legalization_failure
@@ -170,20 +170,21 @@ def lower_to(
     if program.phase != _BEFORE_STREAM:
         program.to_phase(_BEFORE_STREAM)
     result = lower_stream(program, options, progress)
-    allocated = _checked(slab(program.module).model, result, program)
-    if last != "stream":
-        program.to_phase(last)
-    if last == "end" and program.session.flag("iree-execution-model") in _QUEUED:
-        allocated = _checked(compiled_slab(program.module).model, result, program)
-    return Lowered(result, allocated)
-
-
-def _checked(allocated: int | None, result: StreamResult, program: Program) -> int | None:
+    allocated = slab(program.module).model
     if result.final.arena != allocated:
         raise CheckFailed(
             f"planned {result.final.arena} bytes, but IREE allocates {allocated}", file=program.file
         )
-    return allocated
+    expected = allocations(program.module)
+    if last != "stream":
+        program.to_phase(last)
+    if last == "end" and program.session.flag("iree-execution-model") in _QUEUED:
+        missing = expected - compiled_allocations(program.module)
+        if missing:
+            raise CheckFailed(
+                f"the compiled module does not ask for {sorted(missing)} bytes as planned", file=program.file
+            )
+    return Lowered(result, allocated)
 
 
 def explained(error: CompilerError, source: SourceModel) -> SerenityError:

@@ -99,7 +99,7 @@ def _schedule(result: StreamResult) -> ScheduleInfo:
 
 
 def _region(item: RegionSchedule, plans: tuple[RegionPlan, ...]) -> RegionInfo:
-    found = next((plan for plan in plans if plan.name == item.region and plan.lifetime == "transient"), None)
+    found = next((plan for plan in plans if plan.name == item.region and plan.kind == "slab"), None)
     arena = found.plan.size if found is not None and found.plan is not None else None
     if item.schedule is None:
         unknown = Footprint(None, None)

@@ -125,7 +125,8 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     progress("plan the arena")
     began = perf_counter()
     file_order = _footprint(reference, options.alignment, ours=True, time_limit=0.1 * options.time_limit)
-    final, bound = _footprint(program, options.alignment, ours=False), _bound(program, schedules)
+    final = _footprint(program, options.alignment, ours=False)
+    bound = _bound(program, schedules, options.alignment)
     plans: list[RegionPlan] = []
     if options.arena:
         sliced = program.fork()
@@ -216,11 +217,15 @@ def _peak(slices: list[Slice]) -> int:
     return max(live_bytes(slices, max((item.end for item in slices), default=0)), default=0)
 
 
-def _bound(program: Program, schedules: list[RegionSchedule]) -> int | None:
+def _bound(program: Program, schedules: list[RegionSchedule], alignment: int) -> int | None:
     """Transient bytes of the module if each region needed no more than its proven bound."""
     bounds = {item.region: item.schedule.lower_bound if item.schedule else None for item in schedules}
-    slabs = [pack for pack in packs(program.module) if pack.lifetime == "transient"]
-    return slab(program.module, {pack.op: bounds[pack.region.name] for pack in slabs}).model
+    sizes: dict[ir.Operation, int | None] = {}
+    for pack in packs(program.module):
+        slices = slices_of(pack.op, alignment or alignment_of(pack.op))
+        whole = None if slices is None else _peak(slices)
+        sizes[pack.op] = bounds[pack.region.name] if pack.kind == "slab" else whole
+    return slab(program.module, sizes).model
 
 
 def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan]) -> list[str]:
@@ -229,7 +234,7 @@ def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan]) -> list[
         for item in schedules
         if item.left_alone
     ]
-    peaks = {item.name: item.peak for item in plans if item.plan is not None and item.lifetime == "transient"}
+    peaks = {item.name: item.peak for item in plans if item.plan is not None and item.kind == "slab"}
     for item in schedules:
         packed = peaks.get(item.region)
         if item.schedule is not None and packed is not None and packed != item.schedule.peak:

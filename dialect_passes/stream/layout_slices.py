@@ -27,7 +27,7 @@ class RegionPlan:
     Attributes:
         name: The execution region whose slices they are, `main#0`.
         role: "model" or "initializer".
-        lifetime: "transient" for a slab, "external" for results that share one allocation.
+        kind: "slab", or "results" for what leaves the region in one allocation.
         slices: As the op lists them, half-open, sizes aligned; empty where it was left alone.
         plan: Their offsets; None where it was left alone.
         peak: The most bytes live at once, recomputed from the op; 0 where it was left alone.
@@ -36,7 +36,7 @@ class RegionPlan:
 
     name: str
     role: str
-    lifetime: str
+    kind: str
     slices: tuple[Slice, ...]
     plan: ArenaPlan | None
     peak: int
@@ -62,7 +62,7 @@ class LayoutSlicesPass(Pass[list[RegionPlan]]):
         return [self._plan(pack, self.time_limit / len(found)) for pack in found]
 
     def _plan(self, found: Pack, time_limit: float) -> RegionPlan:
-        pack, name, role, kind = found.op, found.region.name, found.region.role, found.lifetime
+        pack, name, role, kind = found.op, found.region.name, found.region.role, found.kind
         alignment = self.alignment or alignment_of(pack)
         slices = slices_of(pack, alignment)
         if slices is None:
@@ -78,15 +78,15 @@ class LayoutSlicesPass(Pass[list[RegionPlan]]):
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A `stream.resource.pack`, the region whose slices it lists, and what it allocates.
+    """A `stream.resource.pack`, the first region that uses it, and what it allocates.
 
-    `lifetime` is "transient" for the region's slab, "external" for results that share one
+    `kind` is "slab" for the slices of that region alone, "results" for what leaves it in one
     allocation. A pack that no region uses goes by its function.
     """
 
     op: ir.Operation
     region: Region
-    lifetime: str
+    kind: str
 
 
 def packs(module: ir.Operation) -> list[Pack]:
@@ -95,8 +95,11 @@ def packs(module: ir.Operation) -> list[Pack]:
     for region in regions(module, "stream.cmd.execute"):
         for operand in region.op.operands:
             base = _subview_base(operand)
-            if is_resource(operand) and not isinstance(base.owner, ir.Block) and base.owner.name == ALLOCA:
-                users[base.owner.operands[0]] = region, lifetime(base)
+            if not is_resource(operand) or isinstance(base.owner, ir.Block) or base.owner.name != ALLOCA:
+                continue
+            size = base.owner.operands[0]
+            own = base == operand and lifetime(base) == "transient" and size not in users
+            users[size] = (users.get(size, (region, ""))[0], "slab" if own else "results")
     found: list[Pack] = []
     for name, function in functions(module):
         role = "initializer" if function.name == "util.initializer" else "model"

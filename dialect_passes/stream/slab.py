@@ -1,11 +1,12 @@
 """What IREE really allocates: transient storage, read back from lowered IR.
 
-`slab` reads the stream dialect, where a plan is still to be seen; `compiled_slab` reads the
-finished VM module, the same calls that the runtime will make.
+`slab` reads the stream dialect, where transient storage is told from results by its type;
+`compiled_allocations` reads the calls of the finished VM module that the runtime will make.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +15,8 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.access import constant_index, lifetime
 from serenity_mlir.dialect_passes.stream.regions import functions
 
-_CALLS = ("util.call", "func.call", "vm.call")
+_CALLS = ("util.call", "func.call")
+_VM_ALLOCATE = "hal.device.queue.alloca"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +57,34 @@ def slab(module: ir.Operation, packs: Mapping[ir.Operation, int | None] | None =
     return _total(found, initial, lambda op: _stream_event(op, packs or {}))
 
 
-def compiled_slab(module: ir.Operation) -> Slab:
-    """Transient bytes of a module after phase `end`: queue allocations that are given back."""
-    found = {
-        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
-        for outer in module.regions[0].blocks[0].operations
-        if outer.operation.name == "vm.module"
-        for op in outer.operation.regions[0].blocks[0].operations
-        if op.operation.name == "vm.func"
-    }
-    return _total(found, {"__init"}, _vm_event)
+def allocations(module: ir.Operation) -> Counter[int]:
+    """How often each size of transient storage is allocated in a module in the stream dialect.
+
+    Sizes that are no constants are left out.
+    """
+    events = (_stream_event(op, {}) for _, function in functions(module) for op in _all(function))
+    return Counter(item.size for item in events if item and item.kind == "allocate" and item.size is not None)
+
+
+def compiled_allocations(module: ir.Operation) -> Counter[int]:
+    """How often each size is asked for in a module after phase `end`, results included."""
+    sizes = [
+        _vm_constant(op.operands[7])
+        for op in _all(module)
+        if op.name == "vm.call" and ir.FlatSymbolRefAttr(op.attributes["callee"]).value == _VM_ALLOCATE
+    ]
+    return Counter(size for size in sizes if size is not None)
+
+
+def _all(root: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def collect(op: ir.Operation) -> ir.WalkResult:
+        found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(collect)
+    return found
 
 
 def _stream_event(op: ir.Operation, packs: Mapping[ir.Operation, int | None]) -> _Event | None:
@@ -76,23 +96,6 @@ def _stream_event(op: ir.Operation, packs: Mapping[ir.Operation, int | None]) ->
     if not isinstance(owner, ir.Block) and owner.operation in packs:
         return _Event("allocate", op.results[0], packs[owner.operation])
     return _Event("allocate", op.results[0], constant_index(op.operands[0]))
-
-
-def _vm_event(op: ir.Operation) -> _Event | None:
-    if op.name != "vm.call":
-        return None
-    callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-    if callee == "hal.device.queue.dealloca":
-        return _Event("release", op.operands[4])
-    if callee != "hal.device.queue.alloca":
-        return None
-    released = any(_is_release(use.owner.operation) for use in op.results[0].uses)
-    return _Event("allocate", op.results[0], _vm_constant(op.operands[7])) if released else None
-
-
-def _is_release(op: ir.Operation) -> bool:
-    event = _vm_event(op) if op.name == "vm.call" and not len(op.results) else None
-    return event is not None and event.kind == "release"
 
 
 def _vm_constant(value: ir.Value) -> int | None:
@@ -133,15 +136,8 @@ def _with_callees(
 
 
 def _callees(function: ir.Operation) -> list[str]:
-    names: list[str] = []
-
-    def collect(op: ir.Operation) -> ir.WalkResult:
-        if op.operation.name in _CALLS:
-            names.append(ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(collect)
-    return list(dict.fromkeys(names))
+    calls = (op for op in _all(function) if op.name in _CALLS)
+    return list(dict.fromkeys(ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in calls))
 
 
 def _most_live(function: ir.Operation, events: _Events) -> int | None:
