@@ -54,6 +54,15 @@ def name_graph(model: onnx.ModelProto) -> None:
         model.graph.name = "main_graph"
 
 
+def free_negative_sizes(model: onnx.ModelProto) -> None:
+    """Makes the sizes that some exporters write as -1 what they mean: not known."""
+    graph = model.graph
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
+            if dim.dim_value < 0:
+                dim.ClearField("dim_value")
+
+
 def separate_initializers(model: onnx.ModelProto) -> None:
     """Makes every initialiser a constant, and drops those that nothing reads.
 

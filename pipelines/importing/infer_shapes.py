@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import onnx
-from onnx import shape_inference
+from onnx import checker, shape_inference
+
+from serenity_mlir.errors import SerenityError
 
 
 def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -16,22 +18,36 @@ def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
         model: With large weights held, in topological order.
 
     Raises:
-        onnx.shape_inference.InferenceError: An operator's operands do not fit together in a way that cannot
-            be left to be found later.
+        SerenityError: Operands do not fit together.
     """
     stored = {value.name: value for value in model.graph.value_info}
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
     del bare.graph.value_info[:]
-    inferred = shape_inference.infer_shapes(bare, data_prop=True)
+    inferred = _infer(bare)
     known = {value.name for value in inferred.graph.value_info}
-    missing = {
-        name
-        for node in model.graph.node
-        for name in node.output
-        if name and name in stored and name not in known
-    }
+    made = {name for node in model.graph.node for name in node.output if name}
+    missing = sorted(made & stored.keys() - known)
     if not missing:
         return inferred
-    bare.graph.value_info.extend(stored[name] for name in sorted(missing))
-    return shape_inference.infer_shapes(bare, data_prop=True)
+    bare.graph.value_info.extend(stored[name] for name in missing)
+    return _infer(bare)
+
+
+def why_not_inferred(model: onnx.ModelProto) -> str | None:
+    """Returns what is wrong with the first node whose results cannot be inferred, if that is known."""
+    try:
+        shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    except (shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError) as error:
+        return " ".join(str(error).split())
+    return None
+
+
+def _infer(model: onnx.ModelProto) -> onnx.ModelProto:
+    try:
+        return shape_inference.infer_shapes(model, data_prop=True)
+    except (shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError) as error:
+        raise SerenityError(
+            f"the shapes of the model do not fit together: {' '.join(str(error).split())}",
+            hint="correct the shapes that the model declares, or export it again",
+        ) from error

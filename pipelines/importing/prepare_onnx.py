@@ -9,8 +9,9 @@ from onnx import checker
 
 from serenity_mlir.errors import SerenityError
 
-from .clean_graph import name_graph, name_nodes, separate_initializers, spell_domains
+from .clean_graph import free_negative_sizes, name_graph, name_nodes, separate_initializers, spell_domains
 from .expand_variadic import expand_variadic
+from .explicit_pools import explicit_pools
 from .held_weights import HOLD_FROM_BYTES, hold_weights, return_weights, without_held
 from .infer_shapes import infer_shapes
 from .inline_functions import inline_functions
@@ -43,6 +44,7 @@ def prepare_onnx(
     refuse_graphs(model)
     spell_domains(model)
     name_graph(model)
+    free_negative_sizes(model)
     name_nodes(model)
     held = hold_weights(model, folder, hold_from)
     order_nodes(model)
@@ -53,6 +55,7 @@ def prepare_onnx(
     _check(model)
     model, notes = upgrade_opset(model)
     name_nodes(model)
+    explicit_pools(model)
     model = infer_shapes(model)
     refuse_values(model)
     if expand_variadic(model):

@@ -8,12 +8,29 @@ from onnx import AttributeProto, defs
 from serenity_mlir.errors import SerenityError
 
 from .clean_graph import STANDARD_DOMAIN
+from .infer_shapes import why_not_inferred
 from .tensor_bytes import DAMAGED, dtype_name
 from .walk import all_graphs, all_nodes, describe
 
 _RUNTIME_DOMAIN = "com.microsoft"
 _RUNTIME_OPS = frozenset({"GroupQueryAttention", "RotaryEmbedding"})
 """Operators of onnxruntime's own domain that IREE legalises."""
+
+_NOT_CONVERTED = frozenset(
+    {
+        "AffineGrid",
+        "ConcatFromSequence",
+        "CumProd",
+        "Optional",
+        "RegexFullMatch",
+        "StringConcat",
+        "StringNormalizer",
+        "StringSplit",
+        "TensorScatter",
+        "TfIdfVectorizer",
+    }
+)
+"""Operators whose names do not occur in IREE 3.13 as conversions, or that make what it has no type for."""
 
 _DOMAIN_HINTS = {
     _RUNTIME_DOMAIN: "it is onnxruntime's own operator: save the model without onnxruntime's optimisations"
@@ -50,6 +67,7 @@ def refuse_operators(model: onnx.ModelProto) -> None:
                 where=describe(node),
                 hint=_DOMAIN_HINTS.get(node.domain, _OTHER_DOMAIN_HINT),
             )
+        _refuse_usage(node)
         _refuse_attributes(node)
 
 
@@ -76,32 +94,34 @@ def refuse_graphs(model: onnx.ModelProto) -> None:
 def refuse_values(model: onnx.ModelProto) -> None:
     """Refuses values whose type is no tensor of numbers, or whose rank nobody knows.
 
+    IREE's importer would take an unknown rank for rank 0.
+
     Args:
         model: After shape inference.
 
     Raises:
         SerenityError: Naming the first such value and the node that makes it.
     """
+    main = model.graph
+    read = {name for graph in all_graphs(model) for node in graph.node for name in node.input}
     for graph in all_graphs(model):
         makers = {name: node for node in graph.node for name in node.output if name}
-        types = {value.name: value.type for value in (*graph.value_info, *graph.input, *graph.output)}
-        read = {name for inner in all_graphs(model) for node in inner.node for name in node.input}
-        for value in (*graph.input, *graph.output):
-            _refuse_type(value.name, value.type, makers)
-        for name in makers:
-            if name in read:
-                _refuse_type(name, types.get(name), makers)
+        types = {value.name: value.type for value in (*graph.value_info, *graph.output)}
+        # The results of a subgraph have the types of the results of the node that holds it.
+        for value in (*graph.input, *(graph.output if graph is main else ())):
+            where = describe(makers[value.name]) if value.name in makers else f"input '{value.name}'"
+            _refuse_type(model, value.name, value.type, where)
+        for name, node in makers.items():
+            kind = types.get(name)
+            # IREE resolves sequences whose length is constant; what it cannot resolve it says.
+            if name in read and not (kind is not None and kind.WhichOneof("value") == "sequence_type"):
+                _refuse_type(model, name, kind, describe(node))
 
 
-def _refuse_type(name: str, kind: onnx.TypeProto | None, makers: dict[str, onnx.NodeProto]) -> None:
-    where = describe(makers[name]) if name in makers else f"input '{name}'"
+def _refuse_type(model: onnx.ModelProto, name: str, kind: onnx.TypeProto | None, where: str) -> None:
     which = kind.WhichOneof("value") if kind is not None else None
     if kind is None or which is None:
-        raise SerenityError(
-            f"the type of '{name}' cannot be inferred",
-            where=where,
-            hint="the operands do not fit the operator, or the export left types out",
-        )
+        raise _unknown(model, "type", name, where)
     if which != "tensor_type":
         raise SerenityError(
             f"'{name}' is a {which.removesuffix('_type')}, and only tensors can be compiled",
@@ -116,10 +136,31 @@ def _refuse_type(name: str, kind: onnx.TypeProto | None, makers: dict[str, onnx.
             hint="handle text outside of the model",
         )
     if not kind.tensor_type.HasField("shape"):
+        raise _unknown(model, "number of dimensions", name, where)
+
+
+def _unknown(model: onnx.ModelProto, what: str, name: str, where: str) -> SerenityError:
+    reason = why_not_inferred(model)
+    return SerenityError(
+        f"the {what} of '{name}' cannot be inferred" + (f": {reason}" if reason else ""),
+        where=where,
+        hint="correct the operands, or declare the shape of this value in the model (symbolic sizes will do)",
+    )
+
+
+def _refuse_usage(node: onnx.NodeProto) -> None:
+    """Refuses what IREE has no conversion for, or compiles into something else."""
+    if node.domain == STANDARD_DOMAIN and node.op_type in _NOT_CONVERTED:
         raise SerenityError(
-            f"the number of dimensions of '{name}' cannot be inferred",
-            where=where,
-            hint="declare the shape of the output or inner value in the model (symbolic sizes will do)",
+            f"IREE has no conversion of the operator '{node.op_type}'",
+            where=describe(node),
+            hint=_OTHER_DOMAIN_HINT,
+        )
+    if node.op_type == "MaxPool" and len(node.output) > 1 and node.output[1]:
+        raise SerenityError(
+            "MaxPool's indices cannot be compiled: IREE counts them in a channel, ONNX in the tensor",
+            where=describe(node),
+            hint="use the values only, or find the places with ArgMax",
         )
 
 
