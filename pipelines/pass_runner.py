@@ -108,10 +108,13 @@ class PassRunner:
         if self.print_before:
             self._dump("Before", run, target)
         run.instance.apply(target)
-        if self.verify_each and not target.verify():
-            raise SerenityError(
-                f"{run.instance.name} left IR that does not verify", hint="this is a fault of the pass"
-            )
+        if self.verify_each:
+            try:
+                target.verify()
+            except ir.MLIRError as error:  # the handler has the diagnostics
+                raise SerenityError(
+                    f"{run.instance.name} left IR that does not verify", hint="this is a fault of the pass"
+                ) from error
         if self.print_after:
             self._dump("After", run, target)
 

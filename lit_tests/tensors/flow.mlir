@@ -72,3 +72,30 @@ util.func public @state_is_read(%x: tensor<1024xf32>) -> (tensor<8xf32>, tensor<
   %rb = flow.dispatch @exe::@narrow(%b) : (tensor<1024xf32>) -> tensor<8xf32>
   util.return %ra, %rb : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A tied result of another size than its operand brings a buffer of its own.
+
+// CHECK-LABEL: util.func public @tied_to_another_size
+// CHECK-SAME:    serenity.peak = 96
+util.func public @tied_to_another_size(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %a = flow.dispatch @exe::@grow(%x) : (tensor<8xf32>) -> tensor<16xf32>
+  %b = flow.dispatch @exe::@shrink(%a) : (tensor<16xf32>) -> %a as tensor<8xf32>
+  util.return %b : tensor<8xf32>
+}
+
+// -----
+
+// Buffer views are the caller's on the way in; on the way out they show the result, which stays live.
+
+// CHECK-LABEL: util.func public @buffer_views
+// CHECK-SAME:    serenity.peak = 4128
+util.func public @buffer_views(%view: !hal.buffer_view) -> !hal.buffer_view {
+  %x = hal.tensor.import %view : !hal.buffer_view -> tensor<1024xf32>
+  %a = flow.dispatch @exe::@narrow(%x) : (tensor<1024xf32>) -> tensor<8xf32>
+  %out = hal.tensor.export %a : tensor<8xf32> -> !hal.buffer_view
+  // CHECK: flow.dispatch @exe::@wide{{.*}}serenity.live_bytes = 4128 : i64
+  %b = flow.dispatch @exe::@wide(%a) : (tensor<8xf32>) -> tensor<1024xf32>
+  util.return %out : !hal.buffer_view
+}

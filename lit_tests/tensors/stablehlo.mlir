@@ -33,3 +33,21 @@ func.func @effects(%x: tensor<1024xf64>) -> (tensor<8xf64>, tensor<8xf64>) {
   %rb = stablehlo.slice %b [0:8] : (tensor<1024xf64>) -> tensor<8xf64>
   return %ra, %rb : tensor<8xf64>, tensor<8xf64>
 }
+
+// -----
+
+// Random numbers come in the order of the file.
+
+// CHECK-LABEL: func.func @random
+// CHECK:         stablehlo.rng
+// CHECK:         stablehlo.rng
+// CHECK:         stablehlo.slice
+// CHECK:         stablehlo.slice
+func.func @random(%low: tensor<f64>, %high: tensor<f64>) -> (tensor<8xf64>, tensor<8xf64>) {
+  %shape = stablehlo.constant dense<1024> : tensor<1xi64>
+  %a = stablehlo.rng %low, %high, %shape, distribution = UNIFORM : (tensor<f64>, tensor<f64>, tensor<1xi64>) -> tensor<1024xf64>
+  %b = stablehlo.rng %low, %high, %shape, distribution = UNIFORM : (tensor<f64>, tensor<f64>, tensor<1xi64>) -> tensor<1024xf64>
+  %ra = stablehlo.slice %a [0:8] : (tensor<1024xf64>) -> tensor<8xf64>
+  %rb = stablehlo.slice %b [0:8] : (tensor<1024xf64>) -> tensor<8xf64>
+  return %ra, %rb : tensor<8xf64>, tensor<8xf64>
+}
