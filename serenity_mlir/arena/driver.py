@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from serenity_mlir.arena.exact import Packing, minimise
 from serenity_mlir.arena.first_fit import height, heuristics
 from serenity_mlir.arena.problem import Problem, segments
 from serenity_mlir.arena.result import ArenaPlan
@@ -28,19 +29,23 @@ def plan(slices: Sequence[Slice], *, alignment: int = 64, time_limit: float = 5.
     began = time.monotonic()
     _validate(slices, alignment)
     offsets = [0] * len(slices)
-    bound = used = 0
+    used = nodes = 0
     method = "empty"
-    parts = segments(slices, alignment)
-    bound = max((problem.peak for _, problem in parts), default=0)
+    # Busiest first: what that part needs, the others may use too.
+    parts = sorted(segments(slices, alignment), key=lambda part: -part[1].peak)
+    bound = parts[0][1].peak if parts else 0
     for indices, problem in parts:
-        name, packed = _pack(problem, bound, began + time_limit)
-        if height(problem, packed) > used:
-            used, method = height(problem, packed), name
-        for index, offset in zip(indices, packed, strict=True):
+        floor = max(bound, used)
+        name, packing = _pack(problem, floor, began + time_limit)
+        if packing.height > used:
+            used, method = packing.height, name
+        if packing.bound > floor:  # else the floor may be another part's best, which proves nothing
+            bound = packing.bound
+        nodes += packing.nodes
+        for index, offset in zip(indices, packing.offsets, strict=True):
             offsets[index] = offset * alignment
-    return ArenaPlan(
-        tuple(offsets), used * alignment, bound * alignment, method, seconds=time.monotonic() - began
-    )
+    seconds = time.monotonic() - began
+    return ArenaPlan(tuple(offsets), used * alignment, bound * alignment, method, nodes, seconds)
 
 
 def _validate(slices: Sequence[Slice], alignment: int) -> None:
@@ -51,12 +56,15 @@ def _validate(slices: Sequence[Slice], alignment: int) -> None:
             raise ValueError(f"slice {index} has a negative size: {item.size}")
 
 
-def _pack(problem: Problem, bound: int, deadline: float) -> tuple[str, list[int]]:
-    best: tuple[str, list[int]] | None = None
+def _pack(problem: Problem, floor: int, deadline: float) -> tuple[str, Packing]:
+    """A packing of one part, no lower than `floor` needs it, and the name of what found it."""
+    best: tuple[int, str, list[int]] | None = None
     for name, offsets in heuristics(problem):
-        if best is None or height(problem, offsets) < height(problem, best[1]):
-            best = name, offsets
-        if height(problem, best[1]) <= bound or time.monotonic() > deadline:
-            break
+        reached = height(problem, offsets)
+        if best is None or reached < best[0]:
+            best = reached, name, offsets
+        if best[0] <= floor:
+            return name, Packing(offsets, reached, floor, 0)
     assert best is not None  # noqa: S101
-    return best
+    packing = minimise(problem, best[2], floor, deadline)
+    return best[1] if packing.height == best[0] else "search", packing

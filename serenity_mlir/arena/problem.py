@@ -63,6 +63,54 @@ def overlaps(starts: Sequence[int], ends: Sequence[int]) -> list[list[int]]:
     return found
 
 
+@dataclass(frozen=True)
+class Sections:
+    """A problem's time axis cut down to the steps that matter: those at which a largest set is live.
+
+    Every other step's live slices are a subset of some section's, so offsets that are right in
+    all sections are right at all steps.
+
+    Attributes:
+        first: First section in which each slice is live.
+        last: Section after the last one.
+        live: Slices live in each section.
+        totals: Their sizes, summed.
+        crossings: Slices live in each section that are also live in the next.
+    """
+
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    live: tuple[tuple[int, ...], ...]
+    totals: tuple[int, ...]
+    crossings: tuple[int, ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Sections:
+        """The sections of `problem`: one ends at each step where a slice ends after another began."""
+        starts = [(start, 1, index) for index, start in enumerate(problem.starts)]
+        ends = [(end, 0, index) for index, end in enumerate(problem.ends)]
+        first, last = [0] * len(problem), [0] * len(problem)
+        count, grown = 0, False
+        for _, begins, index in sorted(starts + ends):
+            if not begins and grown:
+                count += 1
+            grown = bool(begins)
+            (first if begins else last)[index] = count
+        live: list[list[int]] = [[] for _ in range(count)]
+        for index in range(len(problem)):
+            for section in range(first[index], last[index]):
+                live[section].append(index)
+        return cls(
+            tuple(first),
+            tuple(last),
+            tuple(map(tuple, live)),
+            tuple(sum(problem.sizes[index] for index in members) for members in live),
+            tuple(
+                sum(last[index] > section + 1 for index in members) for section, members in enumerate(live)
+            ),
+        )
+
+
 def segments(slices: Sequence[Slice], alignment: int) -> list[tuple[list[int], Problem]]:
     """Cut `slices` wherever none is live across; each part can be packed by itself.
 

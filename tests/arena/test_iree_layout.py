@@ -61,7 +61,7 @@ def _stock(problems: list[list[PackSlice]], offset: int, extent: int) -> list[li
 
 @pytest.mark.parametrize(("offset", "extent"), [(64, 64), (16, 64), (256, 64), (16, 1), (1, 16)])
 def test_equals_the_stock_pass(offset: int, extent: int) -> None:
-    rng = random.Random(offset * 1000 + extent)  # noqa: S311
+    rng = random.Random(offset * 1000 + extent)
     problems = []
     for count in [1, 2, 3, 5, 8, 13, 21, 34, 55] * 8:
         steps = rng.choice([3, 10, 40])

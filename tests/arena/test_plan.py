@@ -1,27 +1,167 @@
-"""plan() and check_plan() on generated slices."""
+"""plan() against brute force, its bound, its limits, and odd input."""
 
 from __future__ import annotations
 
-from hypothesis import given
+import random
+import time
+
+import pytest
+from arena_cases import ABOVE_PEAK, CAPACITY, interval_slices, load_challenging, optimum
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serenity_mlir.arena import check_plan, plan
+from serenity_mlir.arena.exact import luby
+from serenity_mlir.arena.first_fit import height, heuristics
+from serenity_mlir.arena.iree_layout import PackSlice, iree_layout
+from serenity_mlir.arena.problem import Sections, segments
+from serenity_mlir.arena.search import SELECTIONS, Preordered, Refuted, Search
 from serenity_mlir.liveness import Slice
 
 
-def slices(most: int, *, size: int = 300) -> st.SearchStrategy[list[Slice]]:
-    one = st.builds(
-        lambda start, length, size: Slice(start, start + length, size),
-        st.integers(0, 8),
-        st.integers(0, 5),
-        st.integers(0, size),
-    )
-    return st.lists(one, max_size=most)
-
-
-@given(slices(20), st.sampled_from([1, 64]))
+@settings(deadline=None)
+@given(interval_slices(20), st.sampled_from([1, 64]))
 def test_every_plan_passes_the_checker(items: list[Slice], alignment: int) -> None:
-    result = plan(items, alignment=alignment, time_limit=0.05)
+    result = plan(items, alignment=alignment, time_limit=0.2)
     check_plan(items, result.offsets, result.size, alignment=alignment)
     assert result.lower_bound <= result.size
     assert result.size % alignment == 0
+
+
+@settings(max_examples=300, deadline=None)
+@given(interval_slices(6, size=6))
+def test_equals_brute_force(items: list[Slice]) -> None:
+    result = plan(items, alignment=1)
+    assert result.size == result.lower_bound == optimum(items)
+
+
+@settings(deadline=None)
+@given(interval_slices(6))
+def test_equals_brute_force_when_aligned(items: list[Slice]) -> None:
+    rounded = [Slice(item.start, item.end, -(-item.size // 64)) for item in items]
+    result = plan(items, alignment=64)
+    assert result.size == result.lower_bound == optimum(rounded) * 64
+
+
+def decide(items: list[Slice], selection: str, seed: int) -> None:
+    """Each search alone, without heuristics before it, at capacities around the optimum."""
+    for indices, problem in segments(items, 1):
+        order = list(range(len(problem)))
+        random.Random(seed).shuffle(order)
+        best = optimum([items[index] for index in indices])
+        sections = Sections.of(problem)
+        for capacity in range(max(best - 3, 1), best + 2):
+            search = Search(
+                Preordered(problem, sections, order), capacity, [1.0] * len(sections.totals), selection
+            )
+            outcome = search.run(1_000_000, time.monotonic() + 60)
+            if capacity < best:
+                assert isinstance(outcome, Refuted)
+                assert capacity < outcome.next_capacity <= best
+            else:
+                assert not isinstance(outcome, Refuted)
+                assert height(problem, outcome) <= capacity
+
+
+@settings(max_examples=300, deadline=None)
+@given(interval_slices(6, size=5), st.sampled_from(sorted(SELECTIONS)), st.integers(0, 99))
+def test_search_decides_every_capacity_rightly(items: list[Slice], selection: str, seed: int) -> None:
+    decide(items, selection, seed)
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_search_proves_what_the_peak_does_not(selection: str) -> None:
+    for seed in range(5):
+        decide(ABOVE_PEAK, selection, seed)
+
+
+def test_optimum_above_the_peak_is_proven() -> None:
+    result = plan(ABOVE_PEAK, alignment=1)
+    assert (result.size, result.lower_bound) == (8, 8) == (optimum(ABOVE_PEAK),) * 2
+    assert result.optimal
+
+
+def test_bound_of_a_part_cut_short_is_not_proven_by_another() -> None:
+    """The second part needs 8 as the first does, but without time nothing above the peak is proven."""
+    later = [Slice(item.start + 20, item.end + 20, item.size) for item in ABOVE_PEAK]
+    result = plan(ABOVE_PEAK + later, alignment=1, time_limit=0)
+    assert result.size > result.lower_bound == 7
+    assert not result.optimal
+    assert plan(ABOVE_PEAK + later, alignment=1).lower_bound == 8
+
+
+@settings(deadline=None)
+@given(interval_slices(12))
+def test_never_worse_than_a_heuristic_or_stock(items: list[Slice]) -> None:
+    size = plan(items, alignment=64, time_limit=0).size
+    for _, problem in segments(items, 64):
+        reached = min(height(problem, offsets) for _, offsets in heuristics(problem))
+        peak = max(problem.peak for _, problem in segments(items, 64))
+        assert reached * 64 >= size or peak * 64 == size or reached < size // 64
+    packs = [PackSlice(item.start, item.end - 1, item.size) for item in items if item.start < item.end]
+    assert size <= iree_layout(packs).size
+
+
+def test_slices_that_occupy_nothing() -> None:
+    items = [Slice(0, 3, 0), Slice(2, 2, 100), Slice(0, 3, 10), Slice(5, 5, 0)]
+    result = plan(items, alignment=16)
+    assert (result.offsets, result.size) == ((0, 0, 0, 0), 16)
+    assert plan([]).size == plan([Slice(0, 0, 8)]).size == 0
+
+
+@pytest.mark.parametrize(("items", "alignment"), [([Slice(0, 1, -1)], 1), ([], 0), ([], -64)])
+def test_nonsense_is_refused(items: list[Slice], alignment: int) -> None:
+    with pytest.raises(ValueError, match=r"negative|positive"):
+        plan(items, alignment=alignment)
+
+
+def test_same_plan_on_every_run() -> None:
+    rng = random.Random(7)
+    items = [Slice(step, step + rng.randrange(1, 9), rng.randrange(1, 2000)) for step in range(60)]
+    first, second = plan(items, time_limit=60), plan(items, time_limit=60)
+    assert (first.offsets, first.nodes, first.method) == (second.offsets, second.nodes, second.method)
+
+
+def test_long_chain_is_packed_without_recursion() -> None:
+    rng = random.Random(3)
+    items = [Slice(step, step + 3, rng.randrange(100_000)) for step in range(3000)]
+    result = plan(items, time_limit=30)
+    check_plan(items, result.offsets, result.size, alignment=64)
+    assert result.optimal
+
+
+def cut(area: tuple[int, int, int, int], pieces: int, rng: random.Random) -> list[Slice]:
+    """A rectangle of time and space cut into pieces, so that a plan without any gap exists."""
+    start, end, bottom, top = area
+    if pieces == 1 or (end - start < 2 and top - bottom < 2):
+        return [Slice(start, end, top - bottom)]
+    some = rng.randrange(1, pieces)
+    if top - bottom < 2 or (end - start >= 2 and rng.random() < 0.5):
+        at = rng.randrange(start + 1, end)
+        halves = (start, at, bottom, top), (at, end, bottom, top)
+    else:
+        at = rng.randrange(bottom + 1, top)
+        halves = (start, end, bottom, at), (start, end, at, top)
+    return cut(halves[0], some, rng) + cut(halves[1], pieces - some, rng)
+
+
+def test_time_limit() -> None:
+    items = cut((0, 400, 0, 10**6), 400, random.Random(1))
+    began = time.monotonic()
+    result = plan(items, alignment=1, time_limit=1)
+    assert time.monotonic() - began < 1.5  # a tenth, and leave for a busy machine
+    check_plan(items, result.offsets, result.size, alignment=1)
+    assert result.lower_bound == 10**6 < result.size
+    assert not result.optimal
+
+
+@pytest.mark.parametrize("name", "CFGHK")
+def test_challenging_instances_fit(name: str) -> None:
+    items = load_challenging(name)
+    result = plan(items, alignment=1024, time_limit=30)
+    check_plan(items, result.offsets, result.size, alignment=1024)
+    assert result.size <= CAPACITY
+
+
+def test_luby() -> None:
+    assert [luby(position) for position in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]

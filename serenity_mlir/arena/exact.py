@@ -1,0 +1,152 @@
+"""The smallest arena of one problem: searches at rising capacities, from the proven bound up."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from serenity_mlir.arena.first_fit import height
+from serenity_mlir.arena.problem import Problem, Sections
+from serenity_mlir.arena.search import OutOfBudget, Preordered, Refuted, Search
+
+Key = Callable[[Problem, Sections, int], tuple[int, ...]]
+
+
+def _duration(problem: Problem, index: int) -> int:
+    return problem.ends[index] - problem.starts[index]
+
+
+def _busiest(sections: Sections, index: int) -> int:
+    return max(sections.totals[sections.first[index] : sections.last[index]])
+
+
+PREORDERS: dict[str, Key] = {
+    "size": lambda p, s, i: (-p.sizes[i],),
+    "busy, area": lambda p, s, i: (-_busiest(s, i), -_duration(p, i) * p.sizes[i]),
+    "duration, size": lambda p, s, i: (-_duration(p, i), -p.sizes[i]),
+    "busy, duration": lambda p, s, i: (-_busiest(s, i), -_duration(p, i)),
+    "overlaps, size": lambda p, s, i: (-len(p.neighbours[i]), -p.sizes[i]),
+    "sections, size": lambda p, s, i: (s.first[i] - s.last[i], -p.sizes[i]),
+}
+"""What each preorder sorts by, ascending; ties keep the order of the slices."""
+
+PORTFOLIO: tuple[tuple[str, str], ...] = (
+    ("lowest", "size"),
+    ("heaviest", "busy, duration"),
+    ("lowest", "busy, area"),
+    ("heaviest", "overlaps, size"),
+    ("lowest", "duration, size"),
+    ("heaviest", "sections, size"),
+    ("tightest", "duration, size"),
+)
+"""Section selection and preorder of the searches that are tried first."""
+
+NODES_PER_SLICE = 2
+"""Run times are heavy-tailed: a search that is going to succeed mostly does so in a few nodes a slice."""
+
+DISTURBANCE = 0.05
+"""How far a slice moves in a disturbed preorder, as a share of the slices (standard deviation)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Offsets of one problem with their certificate, all in units of the alignment.
+
+    Attributes:
+        offsets: One a slice.
+        height: The arena that they need.
+        bound: No offsets need less, unless `floor` was above it.
+        nodes: Search nodes visited.
+    """
+
+    offsets: list[int]
+    height: int
+    bound: int
+    nodes: int
+
+
+def minimise(problem: Problem, offsets: Sequence[int], floor: int, deadline: float) -> Packing:
+    """Improve `offsets` until they are optimal, as low as `floor`, or time is up.
+
+    Args:
+        problem: The slices.
+        offsets: A correct packing to start from.
+        floor: A height below which there is nothing to gain, at least the problem's peak.
+        deadline: When to stop, on the clock of `time.monotonic`.
+    """
+    return _Minimiser(problem, list(offsets), floor, deadline).run()
+
+
+class _Minimiser:
+    def __init__(self, problem: Problem, offsets: list[int], floor: int, deadline: float) -> None:
+        self.problem = problem
+        self.sections = Sections.of(problem)
+        self.offsets = offsets
+        self.height = height(problem, offsets)
+        self.bound = floor
+        self.deadline = deadline
+        self.nodes = 0
+        self.weight = [1.0] * len(self.sections.totals)
+        self.random = random.Random(0)  # noqa: S311 - the same on every run, and nothing is secret
+
+    def run(self) -> Packing:
+        """Search at the bound, over and over, and now and then above it to lower the height meanwhile."""
+        for attempt in itertools.count():
+            if not self._open():
+                break
+            selection, preorder = PORTFOLIO[attempt % len(PORTFOLIO)]
+            search = self._search(self.bound, selection, preorder, disturbed=attempt >= len(PORTFOLIO))
+            self._decide(search, NODES_PER_SLICE * len(self.problem) * luby(attempt + 1))
+            if attempt % len(PORTFOLIO) == len(PORTFOLIO) - 1:
+                self._bisect()
+        return Packing(self.offsets, self.height, self.bound, self.nodes)
+
+    def _open(self) -> bool:
+        return self.height > self.bound and time.monotonic() < self.deadline
+
+    def _bisect(self) -> None:
+        """Lower the height, skipping capacities that defy the first few searches."""
+        unknown = self.bound
+        while self._open() and unknown < self.height:
+            capacity = (max(unknown, self.bound) + self.height) // 2
+            node_limit = NODES_PER_SLICE * len(self.problem)
+            searches = (self._search(capacity, *choice) for choice in PORTFOLIO[:3])
+            if not any(self._decide(search, node_limit) for search in searches):
+                unknown = capacity + 1
+
+    def _search(self, capacity: int, selection: str, preorder: str, *, disturbed: bool = False) -> Search:
+        key = PREORDERS[preorder]
+        order = sorted(range(len(self.problem)), key=lambda index: key(self.problem, self.sections, index))
+        if disturbed:
+            spread = DISTURBANCE * len(order)
+            place = {index: self.random.gauss(position, spread) for position, index in enumerate(order)}
+            order.sort(key=place.__getitem__)
+        return Search(Preordered(self.problem, self.sections, order), capacity, self.weight, selection)
+
+    def _decide(self, search: Search, node_limit: int) -> bool:
+        """Run `search` and move height or bound by its outcome; False if the budget ends it."""
+        try:
+            outcome = search.run(node_limit, self.deadline)
+        except OutOfBudget:
+            return False
+        finally:
+            self.nodes += search.nodes
+        if isinstance(outcome, Refuted):
+            self.bound = outcome.next_capacity
+        else:
+            self.offsets, self.height = outcome, height(self.problem, outcome)
+        return True
+
+
+def luby(position: int) -> int:
+    """The restart sequence 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 … at `position`, counted from 1.
+
+    Within a logarithmic factor of the best possible restarts, whatever the distribution of run
+    times (Luby, Sinclair, Zuckerman, 1993).
+    """
+    while position & (position + 1):
+        position -= (1 << position.bit_length() - 1) - 1
+    return (position + 1) >> 1

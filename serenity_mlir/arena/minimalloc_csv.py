@@ -1,0 +1,108 @@
+"""minimalloc's CSV interchange: `id,lower,upper,size[,offset]`, one buffer a line.
+
+`lower` is the first step at which a buffer is live, `upper` the step after the last one.
+minimalloc also reads columns of other names and meanings (`end`, inclusive; `alignment`;
+`gaps`); they change the problem, so they are refused rather than dropped.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from serenity_mlir.errors import SerenityError
+from serenity_mlir.liveness import Slice
+
+REQUIRED = ("id", "lower", "upper", "size")
+OFFSET = "offset"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line: a buffer's name, its slice, and its offset where the file gives one."""
+
+    name: str
+    slice: Slice
+    offset: int | None = None
+
+
+def read_csv(path: Path) -> list[Record]:
+    """The buffers that a minimalloc CSV file lists, in its order.
+
+    Raises:
+        SerenityError: naming file and line, if the file cannot be read, a column is missing,
+            unknown or repeated, a field is no integer, or a range or size is negative.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            return _read(stream, str(path))
+    except OSError as error:
+        raise SerenityError(f"cannot be read: {error.strerror}", file=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise SerenityError("is not UTF-8 text", file=str(path)) from error
+
+
+def write_csv(path: Path, records: Sequence[Record]) -> None:
+    """Write `records` as minimalloc does, with the `offset` column if all of them have one.
+
+    Raises:
+        SerenityError: if the file cannot be written.
+        ValueError: if only some records have an offset.
+    """
+    placed = [record.offset is not None for record in records]
+    if any(placed) and not all(placed):
+        raise ValueError("some records have an offset and some have none")
+    try:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow([*REQUIRED, OFFSET] if any(placed) else REQUIRED)
+            for record in records:
+                item = record.slice
+                fields = [record.name, item.start, item.end, item.size]
+                writer.writerow(fields if record.offset is None else [*fields, record.offset])
+    except OSError as error:
+        raise SerenityError(f"cannot be written: {error.strerror}", file=str(path)) from error
+
+
+def _read(stream: TextIO, file: str) -> list[Record]:
+    reader = csv.reader(stream)
+    columns = next(reader, [])
+    _check_columns(columns, file)
+    records = []
+    for fields in reader:
+        if not fields:
+            continue
+        where = f"line {reader.line_num}"
+        if len(fields) != len(columns):
+            raise SerenityError(f"{len(fields)} fields for {len(columns)} columns", file=file, where=where)
+        row = dict(zip(columns, fields, strict=True))
+        lower, upper, size = (_integer(row, column, file, where) for column in REQUIRED[1:])
+        if upper < lower:
+            raise SerenityError(f"upper {upper} is before lower {lower}", file=file, where=where)
+        if size < 0:
+            raise SerenityError(f"size {size} is negative", file=file, where=where)
+        offset = _integer(row, OFFSET, file, where) if OFFSET in row else None
+        records.append(Record(row["id"], Slice(lower, upper, size), offset))
+    return records
+
+
+def _check_columns(columns: Sequence[str], file: str) -> None:
+    hint = "the first line must be id,lower,upper,size or id,lower,upper,size,offset, in any order"
+    for column in REQUIRED:
+        if column not in columns:
+            raise SerenityError(f"there is no column {column!r}", file=file, where="line 1", hint=hint)
+    for column in columns:
+        if column not in (*REQUIRED, OFFSET):
+            raise SerenityError(f"unknown column {column!r}", file=file, where="line 1", hint=hint)
+        if columns.count(column) > 1:
+            raise SerenityError(f"column {column!r} is repeated", file=file, where="line 1", hint=hint)
+
+
+def _integer(row: dict[str, str], column: str, file: str, where: str) -> int:
+    try:
+        return int(row[column])
+    except ValueError as error:
+        raise SerenityError(f"{column} {row[column]!r} is not an integer", file=file, where=where) from error
