@@ -9,13 +9,14 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from serenity_mlir.report import Report, read_report
 
-Arrays = list[npt.NDArray[np.generic]]
+Arrays = list[npt.NDArray[Any]]
 HERE = Path(__file__).parent
 FLOAT_TOLERANCE = 1e-4
 # What float32 functions with values around 1 (sigmoid, say) are rounded to.
@@ -66,7 +67,7 @@ def poison_library(folder: Path) -> Path | None:
     return library
 
 
-def run_twice(artefact: Path, inputs: dict[str, npt.NDArray[np.generic]], slab: int, folder: Path) -> Run:
+def run_twice(artefact: Path, inputs: dict[str, npt.NDArray[Any]], slab: int, folder: Path) -> Run:
     """Two invocations of the entry function on `inputs`, the slab poisoned before each."""
     given, made = folder / "in.npz", folder / "out.npz"
     np.savez(given, **inputs)  # type: ignore[arg-type]  # numpy's stub wants its own flag there

@@ -46,7 +46,7 @@ def main(artefact: str, inputs: str, outputs: str, slab: str) -> None:
         for index, item in enumerate(kept):
             found[f"{invocation}_{index}"] = item.to_host().copy()
         peaks.append(device.allocator.statistics["device_bytes_peak"])
-    np.savez(outputs, **found)
+    np.savez(outputs, **found)  # type: ignore[arg-type]  # the stub takes the names for its own flag
     total = poisoned.value if poisoned is not None else None
     sys.stdout.write(json.dumps({"peak": peaks[0], "loaded": before, "poisoned": total}))
 

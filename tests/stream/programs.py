@@ -33,8 +33,8 @@ def random_program(seed: int, *, ops: int = 9) -> TensorProgram:
     """
     rng = random.Random(seed)
     data = np.random.default_rng(seed)
-    inputs = [data.standard_normal((SIZE, SIZE)).astype(np.float32) / SIZE for _ in range(2)]
-    strip = data.standard_normal((HALF, SIZE)).astype(np.float32) / SIZE
+    inputs = [(data.standard_normal((SIZE, SIZE)) / SIZE).astype(np.float32) for _ in range(2)]
+    strip = (data.standard_normal((HALF, SIZE)) / SIZE).astype(np.float32)
     values: list[tuple[str, Array]] = [(f"%x{index}", value) for index, value in enumerate(inputs)]
     made: list[tuple[str, Array]] = []
     lines = [
