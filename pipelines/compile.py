@@ -12,11 +12,12 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.slab import allocations, compiled_allocations, slab
 from serenity_mlir.errors import CheckFailed, SerenityError
 from serenity_mlir.pipelines.figures import build_report
+from serenity_mlir.pipelines.global_flags import set_checked_global_flags
 from serenity_mlir.pipelines.importing.diagnose import explain_legalization_failure
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
-from serenity_mlir.pipelines.iree_api import Program, Session, set_global_flags, split_flags
+from serenity_mlir.pipelines.iree_api import Program, Session, split_flags
 from serenity_mlir.pipelines.iree_types import CompilerError, flag_value
 from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult, lower_stream
 from serenity_mlir.pipelines.parse_mlir import parse_module
@@ -122,8 +123,7 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
 
 def _session(options: CompileOptions) -> Session:
     session_flags, global_flags = split_flags(compiler_flags(options.target, options.iree_flags))
-    if global_flags:
-        set_global_flags(global_flags)
+    set_checked_global_flags(global_flags)
     return Session(session_flags)
 
 

@@ -1,0 +1,153 @@
+"""`serenity compile` and `serenity analyze`: outputs, report, exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from branches import write_branches
+from click.testing import CliRunner, Result
+
+import serenity_mlir.pipelines.verify as verifying
+from serenity_mlir.errors import EXIT_OVER_BUDGET, SerenityError
+from serenity_mlir.pipelines.cli import main as cli
+from serenity_mlir.report import read_report
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_branches(tmp_path_factory.mktemp("models") / "branches.onnx")
+
+
+def run(*arguments: object) -> int:
+    """The exit status of a command line."""
+    return cli.main([str(argument) for argument in arguments])
+
+
+def test_the_order_is_found_and_lands_in_the_artefact(model: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    status = run(
+        "compile", model, "-o", tmp_path / "m.vmfb", "--compare-stock", "--verify", "--report", report
+    )
+    assert status == 0
+    memory = read_report(report).memory
+    assert memory.stock is not None
+    # One wide buffer of 64 x 32 x 32 floats at a time instead of four, and its padded input.
+    assert memory.slab == memory.final.arena == memory.final.peak == 398_464
+    assert memory.optimal
+    assert memory.stock.best is not None
+    assert memory.stock.best >= 3 * memory.slab
+    assert (tmp_path / "m.vmfb").stat().st_size > 10_000
+
+
+def test_the_report_keeps_its_contract(model: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    assert run("analyze", model, "--compare-stock", "--json", report) == 0
+    found: dict[str, Any] = json.loads(report.read_text())
+    assert found["schema_version"] == 1
+    assert found.keys() >= {"model", "target", "iree_version", "memory", "schedule", "rewrites", "seconds"}
+    assert found["model"].keys() == {"path", "sha256", "format"}
+    assert found["memory"].keys() == {
+        *("stock", "file_order", "final", "lower_bound", "optimal", "gap"),
+        *("slab", "inputs", "outputs", "weights", "ram"),
+    }
+    assert found["memory"]["stock"].keys() == {"max_concurrency", "min_peak_memory", "debug", "best"}
+    assert found["memory"]["final"].keys() == {"peak", "arena"}
+    assert found["schedule"].keys() == {"method", "ops", "states", "seconds", "segments"}
+    assert found["seconds"].keys() == {"import", "schedule", "arena", "iree", "total"}
+    memory = found["memory"]
+    assert memory["ram"] == memory["slab"] + memory["inputs"] + memory["outputs"]
+    assert memory["inputs"] == memory["outputs"] == 8 * 32 * 32 * 4
+    assert memory["weights"] == 4 * (4 * 64 * 8 * 9 + 4 * 4 * 64 * 9 + 8 * 16 * 9)
+
+
+def test_analyze_predicts_what_compile_allocates(model: Path, tmp_path: Path) -> None:
+    predicted, compiled = tmp_path / "a.json", tmp_path / "c.json"
+    assert run("analyze", model, "--json", predicted) == 0
+    assert run("compile", model, "-o", tmp_path / "m.vmfb", "--report", compiled) == 0
+    assert read_report(predicted).memory == read_report(compiled).memory
+
+
+def test_without_schedule_and_arena_it_is_stock(model: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    assert run("analyze", model, "--no-schedule", "--no-arena", "--compare-stock", "--json", report) == 0
+    memory = read_report(report).memory
+    assert memory.stock is not None
+    assert memory.slab == memory.stock.debug
+    assert memory.final.peak == memory.file_order.peak
+
+
+def test_the_table_shows_the_figures_of_the_report(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    assert run("analyze", model, "--compare-stock", "--json", report) == 0
+    shown = capsys.readouterr()
+    memory = read_report(report).memory
+    assert memory.stock is not None
+    for value in (memory.stock.best, memory.file_order.arena, memory.final.arena, memory.ram, memory.weights):
+        assert f"{value:,}" in shown.err
+    assert "proven optimal" in shown.err
+    assert shown.out == ""
+
+
+def test_over_budget_names_what_is_live_at_the_peak(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    artefact = tmp_path / "m.vmfb"
+    assert run("compile", model, "-o", artefact, "--budget-ram", 1000) == EXIT_OVER_BUDGET
+    message = capsys.readouterr().err
+    assert "more than the budget of 1,000" in message
+    assert "widen" in message
+    assert "hint:" in message
+    assert run("compile", model, "-o", artefact, "--budget-ram", 10**9, "--budget-rom", 10**9) == 0
+    assert run("compile", model, "-o", artefact, "--budget-rom", 1000) == EXIT_OVER_BUDGET
+
+
+def test_ir_goes_to_stdout_and_leaves_no_partitioning(model: Path) -> None:
+    result = CliRunner().invoke(
+        cli.serenity, ["compile", str(model), "-o", "-", "--emit", "mlir"], catch_exceptions=False
+    )
+    assert result.exit_code == 0
+    assert "stream.cmd.execute" in result.stdout
+    assert "stream.partitioning" not in result.stdout
+    assert "slab in the artefact" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--target", "hots"], "did you mean 'host'"),
+        (["--emit", "mlir", "--phase", "streem"], "phases are"),
+        (["--emit", "mlir", "--verify"], "--verify"),
+        (["--no-such-option"], "No such option"),
+        (["--time-limit", "-1"], "time-limit"),
+        (["--", "--iree-no-such-flag"], "iree-no-such-flag"),
+    ],
+)
+def test_usage(
+    model: Path, tmp_path: Path, arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    status = run("compile", model, "-o", tmp_path / "m", *arguments)
+    assert status == 2
+    assert said in capfd.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_flags_of_iree_pass_through(model: Path, tmp_path: Path) -> None:
+    plain, stripped = tmp_path / "plain.vmfb", tmp_path / "stripped.vmfb"
+    assert run("compile", model, "-o", plain) == 0
+    assert run("compile", model, "-o", stripped, "--", "--iree-llvmcpu-debug-symbols=false") == 0
+    assert stripped.stat().st_size < plain.stat().st_size
+
+
+def test_an_unexpected_verification_failure_is_an_error(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verifying, "FLOAT_TOLERANCE", -1.0)
+    assert run("compile", model, "-o", tmp_path / "m.vmfb", "--verify") == SerenityError.exit_status
