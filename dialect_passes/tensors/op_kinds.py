@@ -21,7 +21,8 @@ _CONSTANTS = _names("""
 """)
 _VIEWS = _names("""
     builtin.unrealized_conversion_cast flow.tensor.bitcast flow.tensor.reshape hal.tensor.barrier
-    hal.tensor.export hal.tensor.import onnx.Flatten onnx.Identity onnx.Reshape onnx.SequenceConstruct
+    hal.tensor.export hal.tensor.import iree_tensor_ext.bitcast iree_tensor_ext.compute_barrier.end
+    iree_tensor_ext.compute_barrier.start onnx.Flatten onnx.Identity onnx.Reshape onnx.SequenceConstruct
     onnx.Squeeze onnx.Unsqueeze stablehlo.reshape tensor.cast tensor.collapse_shape tensor.expand_shape
     tensor.reshape torch.aten.flatten.using_ints torch.aten.squeeze torch.aten.squeeze.dim
     torch.aten.unsqueeze torch.aten.view torch.prim.ListConstruct torch.prim.TupleConstruct
@@ -38,6 +39,7 @@ _RANDOM_ATEN = _names("""
 """)
 _FIRST_OPERAND = frozenset({"flow.tensor.update"})
 _SECOND_OPERAND = frozenset({"linalg.pack", "linalg.unpack", "tensor.insert", "tensor.insert_slice"})
+_SPLATS = frozenset({"flow.tensor.splat", "linalg.fill", "tensor.splat"})
 _DISPATCHES = frozenset({"flow.dispatch", "flow.dispatch.workgroups"})
 
 
@@ -66,6 +68,18 @@ def is_constant(op: ir.Operation) -> bool:
     if name == "util.global.load":
         return _effect_free(op)  # of a mutable global it reads
     return (name in _CONSTANTS or name.startswith("torch.constant.")) and len(op.operands) == 0
+
+
+def is_free_splat(op: ir.Operation) -> bool:
+    """Whether `op` fills storage that its users overwrite, and does nothing else.
+
+    Each user then brings storage of its own, filled; compilers make one splat for each of them
+    rather than copies of one that lives throughout.
+    """
+    if op.name not in _SPLATS:
+        return False
+    uses = [use for result in op.results for use in result.uses]
+    return len(uses) > 0 and all(use.operand_number in destinations(use.owner.operation) for use in uses)
 
 
 def is_view(op: ir.Operation) -> bool:

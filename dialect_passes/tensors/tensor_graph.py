@@ -4,8 +4,9 @@ Model: a result owns a buffer of its tensor's bytes, from the op that defines it
 reader. Views share their operand's buffer. A destination is overwritten in place where, in file
 order, its op is the last reader of the old value; all earlier readers then come first in every
 order, so it stays in place. Otherwise the op brings storage of its own. Arguments belong to the
-caller and constants to the program: both cost nothing. What is returned stays live to
-the end and counts. An op with regions uses what they capture; what lives inside is not seen.
+caller and constants to the program: both cost nothing, and so does a splat that is only ever
+overwritten. What is returned stays live to the end and counts. An op with regions uses what
+they capture; what lives inside is not seen.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from serenity_mlir.dialect_passes.tensors.op_kinds import (
     destinations,
     is_barrier,
     is_constant,
+    is_free_splat,
     is_view,
     kind_name,
     nested_ops,
@@ -84,8 +86,15 @@ class _Cell:
 class _Builder:
     def __init__(self, block: ir.Block) -> None:
         *body, self.terminator = (op.operation for op in block.operations)
-        self.constants = [op for op in body if is_constant(op)]
-        self.ops = [op for op in body if not is_constant(op)]
+        self.constants: list[ir.Operation] = []
+        self.ops: list[ir.Operation] = []
+        known: set[ir.Value] = set()
+        for op in body:
+            if is_constant(op) or (is_free_splat(op) and known.issuperset(op.operands)):
+                self.constants.append(op)
+                known.update(op.results)
+            else:
+                self.ops.append(op)
         self.definer: dict[ir.Value, int] = {}
         self.cells_of: dict[ir.Value, tuple[_Cell, ...]] = {}
         self.inputs: list[list[ir.Value]] = []
@@ -187,12 +196,17 @@ class _Builder:
         return tuple(dict.fromkeys(cell.buffer for cell in (*read, *written)))
 
     def _constant_users(self) -> tuple[tuple[int, ...], ...]:
-        number = {result: at for at, op in enumerate(self.constants) for result in op.results}
-        users: list[list[int]] = [[] for _ in self.constants]
+        users: dict[ir.Value, set[int]] = {result: set() for op in self.constants for result in op.results}
         for index, values in enumerate(self.inputs):
-            for at in {number[value] for value in values if value in number}:
-                users[at].append(index)
-        return tuple(tuple(indices) for indices in users)
+            for value in values:
+                if value in users:
+                    users[value].add(index)
+        for op in reversed(self.constants):  # what a splat is made of goes where the splat goes
+            for value in op.operands:
+                users[value].update(*(users[result] for result in op.results))
+        return tuple(
+            tuple(sorted(set().union(*(users[result] for result in op.results)))) for op in self.constants
+        )
 
 
 def _inputs(op: ir.Operation) -> list[ir.Value]:

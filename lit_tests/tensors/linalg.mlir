@@ -66,3 +66,45 @@ func.func @view(%x: tensor<1024xf32>) -> tensor<32x32xf32> {
   %b = linalg.elementwise <abs> ins(%square : tensor<32x32xf32>) outs(%other : tensor<32x32xf32>) -> tensor<32x32xf32>
   return %b : tensor<32x32xf32>
 }
+
+// -----
+
+// A splat that is only written into is storage of its users, each of which brings its own: it does
+// not live from one to the next, and moves with what it is made of.
+
+// CHECK-LABEL: func.func @shared_splat
+// CHECK-SAME:    serenity.peak = 4160
+func.func @shared_splat(%x: tensor<32x32xf32>) -> tensor<16xf32> {
+  // CHECK:      arith.constant
+  // CHECK-NEXT: tensor.empty
+  // CHECK-NEXT: linalg.fill ins
+  // CHECK-NEXT: linalg.matmul
+  // CHECK-NEXT: tensor.extract_slice
+  // CHECK-NEXT: linalg.matmul
+  // CHECK-NEXT: tensor.extract_slice
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<32x32xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %a = linalg.matmul ins(%x, %x : tensor<32x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %b = linalg.matmul ins(%x, %x : tensor<32x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %ra = tensor.extract_slice %a[0, 0] [1, 8] [1, 1] : tensor<32x32xf32> to tensor<8xf32>
+  %rb = tensor.extract_slice %b[0, 0] [1, 8] [1, 1] : tensor<32x32xf32> to tensor<8xf32>
+  %out = tensor.empty() : tensor<16xf32>
+  %lower = tensor.insert_slice %ra into %out[0] [8] [1] : tensor<8xf32> into tensor<16xf32>
+  %both = tensor.insert_slice %rb into %lower[8] [8] [1] : tensor<8xf32> into tensor<16xf32>
+  return %both : tensor<16xf32>
+}
+
+// -----
+
+// A splat that is read is a tensor like any other.
+
+// CHECK-LABEL: func.func @splat_is_read
+// CHECK-SAME:    serenity.peak = 8192
+func.func @splat_is_read(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<1024xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<1024xf32>) -> tensor<1024xf32>
+  %a = linalg.elementwise <add> ins(%x, %fill : tensor<1024xf32>, tensor<1024xf32>) outs(%empty : tensor<1024xf32>) -> tensor<1024xf32>
+  return %a : tensor<1024xf32>
+}

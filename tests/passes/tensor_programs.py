@@ -128,10 +128,11 @@ def arguments(seed: int) -> list[Array]:
 
 @dataclass
 class Outcome:
-    """What a run returned, and the most bytes that were live during a step."""
+    """What a run returned, the most bytes that were live during a step, and whether sums were exact."""
 
     results: list[Array]
     peak: int
+    exact: bool
 
 
 def run(program: Program, order: Sequence[int], values: Sequence[Array], *, condition: bool) -> Outcome:
@@ -139,6 +140,7 @@ def run(program: Program, order: Sequence[int], values: Sequence[Array], *, cond
     held: dict[int, Array] = {number: value.copy() for number, value in enumerate(values)}
     storage: dict[int, int] = {}  # value to the first value that had this storage; arguments have none
     touched: list[set[int]] = []
+    largest = 0.0
     for at, index in enumerate(order):
         step, new = program.steps[index], index + len(ARGUMENTS)
         needed = set(step.reads) | ({step.into} if step.into not in (None, EMPTY) else set())
@@ -148,15 +150,29 @@ def run(program: Program, order: Sequence[int], values: Sequence[Array], *, cond
                 storage[new] = storage[step.reads[0]]
         else:
             target = _target(program, order[at + 1 :], step, held, storage)
-            storage[new] = new if target is None else storage[step.into or 0]
+            if not is_free(program, new):
+                storage[new] = new if target is None else storage[step.into or 0]
             held[new] = _compute(step, held, target, condition)
+            largest = max(largest, float(np.abs(held[new]).max()))
         touched.append({storage[value] for value in (*needed, new) if value in storage})
         for dead in _dead(program, order[at + 1 :], storage):
             held.pop(dead).fill(np.nan)
             storage.pop(dead)
     ends = {storage[value] for value in program.returned if value in storage}
     size = {root: _bytes(program.type_of(root)) for step in touched for root in step}
-    return Outcome([held[value] for value in program.returned], _peak(touched, ends, size))
+    exact = largest < 2**22  # whole numbers, and the sums of four products that led to them
+    return Outcome([held[value] for value in program.returned], _peak(touched, ends, size), exact)
+
+
+def is_free(program: Program, value: int) -> bool:
+    """Whether the value is a fill that others only write into: each of them fills storage of its own."""
+    if value < len(ARGUMENTS):
+        return False
+    step = program.steps[value - len(ARGUMENTS)]
+    if step.kind != "fill" or not (step.into == EMPTY or is_free(program, step.into or 0)):
+        return False
+    read = value in program.returned or any(value in other.reads for other in program.steps)
+    return not read and any(value == other.into for other in program.steps)
 
 
 def _readers(program: Program, later: Sequence[int]) -> Iterator[int]:
