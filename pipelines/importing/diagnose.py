@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# A quoted name that no `:line:column` follows, which would make it a place in a file.
-_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"(?!:\d)')
+# The name of a node, or a place in a file, which has `:line:column` after it.
+_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"(:\d+)?')
 _ONNX_OPERATOR = re.compile(r'\bname = "onnx\.(\w+)"')
 _FAULTY_OPERATION = re.compile(r"failed to legalize operation '([\w.]+)'|^'([\w.]+)' op ")
 _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|\\)")
@@ -26,12 +26,12 @@ def explain_legalization_failure(diagnostic_text: str) -> tuple[str, str] | None
     if not text.startswith("loc("):
         return None
     location, _, message = text.partition("): ")
-    name = _NAME.search(location)
+    name = next((match[1] for match in _NAME.finditer(location) if match[1] and not match[2]), None)
     faulty = _FAULTY_OPERATION.search(message)
-    if name is None or not name[1] or faulty is None:
+    if name is None or faulty is None:
         return None
     operator = _ONNX_OPERATOR.search(message)
-    return _unescaped(name[1]), operator[1] if operator else faulty[1] or faulty[2]
+    return _unescaped(name), operator[1] if operator else faulty[1] or faulty[2]
 
 
 def _unescaped(name: str) -> str:

@@ -14,6 +14,7 @@ from serenity_mlir.errors import SerenityError
 
 from .clean_graph import STANDARD_DOMAIN
 from .infer_shapes import infer_shapes
+from .tensor_bytes import DAMAGED
 from .walk import all_graphs, all_nodes, describe
 
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ def _make_explicit(node: onnx.NodeProto, types: Mapping[str, onnx.TypeProto]) ->
     strides = given.get("strides") or [1 for _ in axes]
     dilations = given.get("dilations") or [1 for _ in axes]
     pads = list(given.get("pads") or [0 for _ in (*axes, *axes)])
+    if len(strides) != len(kernel) or len(dilations) != len(kernel) or len(pads) != 2 * len(kernel):
+        raise SerenityError(
+            "strides, dilations or pads do not fit the kernel", where=describe(node), hint=DAMAGED
+        )
+    if min(*strides, *dilations, *kernel) < 1:
+        raise SerenityError("a stride, dilation or size is not positive", where=describe(node), hint=DAMAGED)
     sizes = _spatial_sizes(node, types, len(kernel))
     counted = node.op_type == "AveragePool" and given.get("count_include_pad", 0)
     for axis in axes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # ships no types
+from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]  # ships no types
 
 from serenity_mlir.errors import SerenityError
 
@@ -29,10 +29,7 @@ def load_onnx(path: Path, data: bytes, digest: str) -> SourceModel:
     Raises:
         SerenityError: The bytes are not ONNX or damaged, or the model cannot be compiled.
     """
-    try:
-        model, notes = prepare_onnx(_parse(data), path.parent)
-    except UnicodeDecodeError as error:
-        raise SerenityError("a name in the model is not UTF-8 text", hint=DAMAGED) from error
+    model, notes = prepare_onnx(_parse(data), path.parent)
     return SourceModel(
         path,
         digest,
@@ -55,14 +52,29 @@ def _parse(data: bytes) -> onnx.ModelProto:
             "is not an ONNX model, or a truncated one: protobuf cannot parse it",
             hint="export or download the model again",
         ) from error
+    _refuse_bad_text(model)
     return model
+
+
+def _refuse_bad_text(message: Message) -> None:
+    """Refuses text that is not UTF-8, which protobuf hands out as bytes where everybody expects a string."""
+    for field, content in message.ListFields():
+        parts = content if field.is_repeated else (content,)
+        if field.type == field.TYPE_MESSAGE:
+            for part in parts:
+                _refuse_bad_text(part)
+        elif field.type == field.TYPE_STRING and any(isinstance(part, bytes) for part in parts):
+            raise SerenityError(f"a {field.name} in the model is not UTF-8 text", hint=DAMAGED)
 
 
 def _describe_io(values: Iterable[onnx.ValueInfoProto]) -> Iterable[TensorIO]:
     for value in values:
         tensor = value.type.tensor_type
-        shape = tuple(
-            dim.dim_value if dim.HasField("dim_value") else (dim.dim_param or None)
-            for dim in tensor.shape.dim
-        )
-        yield TensorIO(value.name, shape, dtype_name(tensor.elem_type))
+        yield TensorIO(value.name, tuple(map(_size, tensor.shape.dim)), dtype_name(tensor.elem_type))
+
+
+def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    if dim.HasField("dim_value"):
+        return dim.dim_value
+    invented = dim.dim_param.startswith("unk__")  # by shape inference, for what the model leaves open
+    return None if invented or not dim.dim_param else dim.dim_param

@@ -1,0 +1,448 @@
+"""Each thing that preparation repairs or refuses, on a model small enough to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import TensorProto, helper, version_converter
+from small_models import load, model, one_node, prepared, run, same, value, weight
+
+from serenity_mlir.errors import SerenityError
+from serenity_mlir.pipelines.importing.clean_graph import opset_of
+from serenity_mlir.pipelines.importing.order_nodes import order_nodes
+
+X = np.random.default_rng(7).normal(size=(2, 3, 6, 8)).astype(np.float32)
+IO = [value("x", X.shape)], [value("y", None)]
+
+
+def names(proto: onnx.ModelProto) -> list[str]:
+    return [node.name for node in proto.graph.node]
+
+
+def refusal(proto: onnx.ModelProto, folder: Path) -> SerenityError:
+    with pytest.raises(SerenityError) as caught:
+        load(proto, folder)
+    assert caught.value.hint
+    assert caught.value.file == str(folder / "small.onnx")
+    return caught.value
+
+
+# Order
+
+
+@given(st.integers(2, 9).flatmap(lambda n: st.tuples(st.permutations(range(n)), st.data())))
+def test_any_stored_order_becomes_topological(drawn: tuple[list[int], st.DataObject]) -> None:
+    order, data = drawn
+    nodes = []
+    for index in range(len(order)):
+        sources = data.draw(st.lists(st.integers(0, index), min_size=1, max_size=3))
+        nodes.append(
+            helper.make_node("Sum", [f"v{source}" for source in sources], [f"v{index + 1}"], name=f"n{index}")
+        )
+    proto = model([nodes[index] for index in order], [value("v0", [1])], [value(f"v{len(order)}", [1])])
+    order_nodes(proto)
+    onnx.checker.check_model(proto)
+    assert sorted(names(proto)) == sorted(node.name for node in nodes)
+
+
+def test_nodes_in_order_stay_where_they_are(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["x"], [f"r{index}"], name=f"r{index}") for index in (2, 0, 1)]
+    nodes.append(helper.make_node("Sum", ["r0", "r1", "r2"], ["y"], name="sum"))
+    assert names(prepared(load(model(nodes, *IO), tmp_path))) == ["r2", "r0", "r1", "sum"]
+
+
+def test_order_is_restored_inside_subgraphs_and_around_captures(tmp_path: Path) -> None:
+    branch = helper.make_graph(
+        [helper.make_node("Neg", ["inner"], ["b"]), helper.make_node("Relu", ["late"], ["inner"])],
+        "branch",
+        [],
+        [value("b", X.shape)],
+    )
+    other = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["e"])], "other", [], [value("e", X.shape)]
+    )
+    nodes = [
+        helper.make_node("If", ["p"], ["y"], name="choose", then_branch=branch, else_branch=other),
+        helper.make_node("Exp", ["x"], ["late"], name="late"),
+    ]
+    inputs = [value("x", X.shape), value("p", [], TensorProto.BOOL)]
+    proto = prepared(load(model(nodes, inputs, [value("y", X.shape)]), tmp_path))
+    assert names(proto) == ["late", "choose"]
+    (then,) = (attribute.g for attribute in proto.graph.node[1].attribute if attribute.name == "then_branch")
+    assert [node.op_type for node in then.node] == ["Relu", "Neg"]
+    (found,) = run(proto, {"x": X, "p": np.array(True)})
+    np.testing.assert_allclose(found, -np.exp(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "where", "message"),
+    [
+        ([("Relu", "b", "y", "one"), ("Exp", "y", "b", "two")], "node 'one' (Relu)", "cycle"),
+        ([("Relu", "gone", "y", "one")], "node 'one' (Relu)", "reads 'gone', which nothing makes"),
+        (
+            [("Relu", "x", "y", "one"), ("Exp", "x", "y", "two")],
+            "node 'two' (Exp)",
+            "makes 'y', which exists already",
+        ),
+        ([("Relu", "x", "z", "one")], "graph 'small'", "nothing makes the output 'y'"),
+    ],
+)
+def test_no_order_exists(
+    tmp_path: Path, nodes: list[tuple[str, str, str, str]], where: str, message: str
+) -> None:
+    made = [helper.make_node(op, [read], [makes], name=name) for op, read, makes, name in nodes]
+    with pytest.raises(SerenityError) as caught:
+        load(model(made, *IO), tmp_path)
+    assert message in caught.value.message
+    assert caught.value.where == where
+
+
+# Names and initialisers
+
+
+def test_unnamed_nodes_are_named_by_op_and_place(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Neg", ["a"], ["b"], name="Exp_2"),
+        helper.make_node("Exp", ["b"], ["y"]),
+    ]
+    assert names(prepared(load(model(nodes, *IO), tmp_path))) == ["Relu_0", "Exp_2", "Exp_2_1"]
+
+
+def test_initialisers_are_constants_and_unread_ones_are_gone(tmp_path: Path) -> None:
+    weights = [weight("w", X), weight("unread", X)]
+    inputs = [value("x", X.shape), value("w", X.shape), value("unread", X.shape)]
+    proto = model(
+        [helper.make_node("Add", ["x", "w"], ["y"])], inputs, [value("y", X.shape)], weights, ir_version=3
+    )
+    source = load(proto, tmp_path)
+    assert [item.name for item in source.inputs] == ["x"]
+    assert [tensor.name for tensor in prepared(source).graph.initializer] == ["w"]
+    assert same(run(prepared(source), {"x": X}), [X + X])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "uint8", "int32", "int64", "uint64", "bool"])
+def test_typed_values_become_bytes(tmp_path: Path, dtype: str) -> None:
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    tensor = helper.make_tensor("w", helper.np_dtype_to_tensor_dtype(array.dtype), array.shape, array.ravel())
+    assert not tensor.HasField("raw_data")
+    proto = model(
+        [helper.make_node("Identity", ["w"], ["y"])], [], [value("y", [2, 3], tensor.data_type)], [tensor]
+    )
+    found = prepared(load(proto, tmp_path))
+    assert found.graph.initializer[0].raw_data == array.tobytes()
+    assert same(run(found, {}), [array])
+
+
+@pytest.mark.parametrize("change", ["short", "long", "negative", "none", "text", "field"])
+def test_damaged_weights_are_refused(tmp_path: Path, change: str) -> None:
+    proto = one_node("Add", {"x": X}, [weight("w", [[1, 2], [3, 4]])])
+    tensor = proto.graph.initializer[0]
+    if change == "short":
+        tensor.raw_data = tensor.raw_data[:-1]
+    elif change == "long":
+        tensor.raw_data += b"\0"
+    elif change == "negative":
+        tensor.dims[0] = -2
+    elif change == "none":
+        tensor.data_type = 0
+    elif change == "text":
+        tensor.data_type = TensorProto.STRING
+    else:
+        tensor.ClearField("raw_data")
+        tensor.float_data.append(1.0)
+    assert refusal(proto, tmp_path).where == "initializer 'w'"
+
+
+def test_sparse_weights_are_refused(tmp_path: Path) -> None:
+    proto = model([helper.make_node("Identity", ["w"], ["y"])], [], [value("y", [4])])
+    sparse = helper.make_sparse_tensor(weight("w", [1.0]), weight("", [2], np.int64), [4])
+    proto.graph.sparse_initializer.append(sparse)
+    assert "sparse" in refusal(proto, tmp_path).message
+
+
+# Functions
+
+
+def shift(opset: int, *calls: str) -> onnx.FunctionProto:
+    nodes = [helper.make_node("Relu", ["a"], ["t"], name="clip"), helper.make_node("Neg", ["t"], ["r"])]
+    nodes += [helper.make_node(call, ["r"], [f"unused_{call}"], domain="mine") for call in calls]
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("mine", 1)]
+    return helper.make_function("mine", "Shift", ["a"], ["r"], nodes, imports)
+
+
+def calling(function: onnx.FunctionProto) -> onnx.ModelProto:
+    nodes = [
+        helper.make_node("Shift", ["x"], ["m"], domain="mine"),
+        helper.make_node("Shift", ["m"], ["y"], domain="mine"),
+    ]
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]
+    return model(
+        nodes, [value("x", X.shape)], [value("y", X.shape)], opset_imports=imports, functions=[function]
+    )
+
+
+@pytest.mark.parametrize("opset", [13, 17])
+def test_functions_are_inlined_whatever_their_opset(tmp_path: Path, opset: int) -> None:
+    proto = prepared(load(calling(shift(opset)), tmp_path))
+    assert [node.op_type for node in proto.graph.node] == ["Relu", "Neg"] * 2
+    assert len(set(names(proto))) == 4
+    assert not proto.functions
+    assert same(run(proto, {"x": X}), [-np.maximum(-np.maximum(X, 0), 0)])
+
+
+def test_a_recursive_function_is_refused(tmp_path: Path) -> None:
+    assert "cannot be inlined" in refusal(calling(shift(17, "Shift")), tmp_path).message
+
+
+# Mean, pooling
+
+
+@pytest.mark.parametrize("operands", [1, 3, 4, 6, 35])
+@pytest.mark.parametrize("opset", [8, 13, 17])
+def test_mean_of_many_is_onnxruntimes_to_the_bit(tmp_path: Path, operands: int, opset: int) -> None:
+    arrays = {f"x{index}": X[:1] * (index + 1) for index in range(operands)} | {"x0": X}
+    proto = one_node("Mean", arrays, opset=opset)
+    found = prepared(load(proto, tmp_path))
+    assert ("Mean" in {node.op_type for node in found.graph.node}) == (operands <= 3)
+    assert all(name.startswith("Mean_0") for name in names(found))
+    assert all(np.array_equal(a, b) for a, b in zip(run(found, arrays), run(proto, arrays), strict=True))
+
+
+@pytest.mark.parametrize("op", ["AveragePool", "MaxPool", "LpPool"])
+@pytest.mark.parametrize("strides", [[2, 2], [2, 3], [3, 3]])
+@pytest.mark.parametrize("pads", [[0, 0, 0, 0], [1, 1, 1, 1], [1, 0, 0, 1], [0, 1, 1, 1]])
+def test_ceil_mode_becomes_padding(tmp_path: Path, op: str, strides: list[int], pads: list[int]) -> None:
+    pool: dict[str, Any] = {"kernel_shape": [2, 3], "strides": strides, "pads": pads, "ceil_mode": 1}
+    proto = one_node(op, {"x": X}, opset=18 if op == "LpPool" else 19 if op == "AveragePool" else 12, **pool)
+    found = prepared(load(proto, tmp_path))
+    assert "ceil_mode" not in {attribute.name for attribute in found.graph.node[0].attribute}
+    expected = run(proto, {"x": X})
+    assert same(run(found, {"x": X}), expected)
+    declared = [dim.dim_value for dim in found.graph.output[0].type.tensor_type.shape.dim]
+    assert declared == list(expected[0].shape)
+
+
+def test_what_ceil_mode_cannot_become_is_refused(tmp_path: Path) -> None:
+    pool: dict[str, Any] = {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1, "count_include_pad": 1}
+    assert "average over padding" in refusal(one_node("AveragePool", {"x": X}, **pool), tmp_path).message
+    proto = one_node("MaxPool", {"x": X}, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+    proto.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "H"
+    assert "known height and width" in refusal(proto, tmp_path).message
+
+
+# Opset
+
+
+@pytest.mark.parametrize(("opset", "expected"), [(8, 21), (17, 21), (20, 21), (21, 21), (22, 22)])
+def test_older_models_are_upgraded_newer_ones_kept(tmp_path: Path, opset: int, expected: int) -> None:
+    source = load(one_node("Relu", {"x": X}, opset=opset), tmp_path)
+    assert opset_of(prepared(source)) == expected
+    assert source.notes == ()
+
+
+def test_both_spellings_of_the_standard_domain(tmp_path: Path) -> None:
+    proto = one_node("Relu", {"x": X})
+    proto.graph.node[0].domain = "ai.onnx"
+    proto.opset_import[0].domain = "ai.onnx"
+    assert same(run(prepared(load(proto, tmp_path)), {"x": X}), [np.maximum(X, 0)])
+    proto.opset_import.add(domain="", version=12)
+    assert "two opset versions" in refusal(proto, tmp_path).message
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize(("op", "opset"), [("Upsample", 7), ("Upsample", 9), ("Resize", 10)])
+def test_resizing_samples_where_it_used_to(tmp_path: Path, op: str, opset: int, mode: str) -> None:
+    scales = np.array([1, 1, 1.7, 1.5], np.float32)
+    if opset < 9:
+        proto = one_node(op, {"x": X}, opset=opset, mode=mode, scales=scales.tolist())
+    else:
+        proto = one_node(op, {"x": X}, [weight("s", scales)], opset=opset, mode=mode)
+    assert same(run(prepared(load(proto, tmp_path)), {"x": X}), run(proto, {"x": X}))
+
+
+@pytest.mark.parametrize(("op", "opset"), [("Hardmax", 11), ("PRelu", 6)])
+def test_what_the_converter_gets_wrong_is_refused(tmp_path: Path, op: str, opset: int) -> None:
+    weights = [weight("slope", [0.1, 0.2, 0.3])] if op == "PRelu" else []
+    error = refusal(one_node(op, {"x": X}, weights, opset=opset), tmp_path)
+    assert error.where == f"node '{op}_0' ({op})"
+    assert "cannot be converted" in error.message
+
+
+def test_a_failing_converter_is_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    convert = version_converter.convert_version
+
+    def failing(limit: int) -> Callable[[onnx.ModelProto, int], onnx.ModelProto]:
+        def convert_version(proto: onnx.ModelProto, target: int) -> onnx.ModelProto:
+            if target > limit:
+                raise RuntimeError(f"no adapter\nfor {target}")
+            return convert(proto, target)
+
+        return convert_version
+
+    monkeypatch.setattr(version_converter, "convert_version", failing(18))
+    source = load(one_node("Relu", {"x": X}, opset=8), tmp_path)
+    assert opset_of(prepared(source)) == 18
+    (note,) = source.notes
+    assert (
+        note.message
+        == "converted from opset 8 to 18: ONNX's converter failed on opset 21 (no adapter for 21)"
+    )
+    monkeypatch.setattr(version_converter, "convert_version", failing(0))
+    source = load(one_node("Relu", {"x": X}, opset=8), tmp_path)
+    assert opset_of(prepared(source)) == 8
+    assert source.notes[0].message.startswith("left at opset 8: ")
+
+
+# Refusals
+
+
+SEQUENCE = model(
+    [
+        helper.make_node("SequenceConstruct", ["x", "x"], ["s"]),
+        helper.make_node("SequenceLength", ["s"], ["y"]),
+    ],
+    [value("x", [2])],
+    [value("y", [], TensorProto.INT64)],
+)
+
+
+@pytest.mark.parametrize(
+    ("proto", "where", "message"),
+    [
+        (SEQUENCE, "node 'SequenceConstruct_0' (SequenceConstruct)", "'s' is a sequence"),
+        (
+            one_node("Nonsense", {"x": X}),
+            "node 'Nonsense_0' (Nonsense)",
+            "ONNX has no operator 'Nonsense' in opset 17",
+        ),
+        (one_node("Gelu", {"x": X}), "node 'Gelu_0' (Gelu)", "ONNX has no operator 'Gelu' in opset 17"),
+        (
+            one_node("FusedConv", {"x": X}, domain="com.microsoft"),
+            "node 'FusedConv_0' (com.microsoft::FusedConv)",
+            "the operator 'FusedConv' of domain 'com.microsoft' cannot be compiled",
+        ),
+        (
+            one_node("StringNormalizer", {"x": np.zeros(2, object)}, element=TensorProto.STRING),
+            "node 'StringNormalizer_0' (StringNormalizer)",
+            "no conversion of the operator",
+        ),
+        (
+            one_node("Identity", {"x": np.zeros(2, object)}, element=TensorProto.STRING),
+            "input 'x'",
+            "element type string",
+        ),
+        (
+            one_node("MaxPool", {"x": X}, results=2, kernel_shape=[2, 2]),
+            "node 'MaxPool_0' (MaxPool)",
+            "MaxPool's indices",
+        ),
+        (
+            one_node("MatMul", {"x": X}, [weight("w", np.zeros((2, 2)))]),
+            "node 'MatMul_0' (MatMul)",
+            "cannot be inferred: [ShapeInferenceError] Inference error(s): (op_type:MatMul, node",
+        ),
+        (
+            one_node("Reshape", {"x": X, "s": np.zeros(0, np.int64)}),
+            "node 'Reshape_0' (Reshape)",
+            "the number of dimensions of 'y0' cannot be inferred",
+        ),
+    ],
+)
+def test_what_cannot_be_compiled_is_named(
+    tmp_path: Path, proto: onnx.ModelProto, where: str, message: str
+) -> None:
+    for input_ in proto.graph.input:
+        if input_.name == "s":  # of a length that nobody knows
+            input_.type.tensor_type.shape.dim[0].dim_param = "rank"
+    if proto.graph.node[0].domain:
+        proto.opset_import.add(domain=proto.graph.node[0].domain, version=1)
+    if "MaxPool" in where:
+        proto.graph.output[1].type.tensor_type.elem_type = TensorProto.INT64
+    error = refusal(proto, tmp_path)
+    assert message in error.message
+    assert error.where == where
+
+
+def test_inner_shapes_that_the_file_has_wrong_do_not_count(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Neg", ["r"], ["y"])]
+    proto = model(nodes, *IO)
+    proto.graph.value_info.append(value("r", [1, 3, 6, 8]))  # the batch size of before
+    found = prepared(load(proto, tmp_path))
+    shapes = {
+        item.name: [dim.dim_value for dim in item.type.tensor_type.shape.dim]
+        for item in found.graph.value_info
+    }
+    assert shapes["r"] == list(X.shape)
+
+
+def all_old_operators() -> dict[str, tuple[onnx.ModelProto, dict[str, npt.NDArray[Any]]]]:
+    """Operators whose meaning or spelling changed between opsets, in their older form."""
+    x = {"x": X}
+    per_channel = [weight(name, [0.5, 1.0, 1.5]) for name in ("g", "b", "m", "v")]
+    sequence = {"x": np.random.default_rng(3).normal(size=(5, 2, 3)).astype(np.float32)}
+    spaced = {"x": np.random.default_rng(4).normal(size=(1, 8, 2, 3)).astype(np.float32)}
+    made: dict[str, tuple[onnx.ModelProto, dict[str, npt.NDArray[Any]]]] = {}
+    for op in ("Softmax", "LogSoftmax"):
+        for axis in (1, 2, 3):
+            made[f"{op}11 axis {axis}"] = one_node(op, x, opset=11, axis=axis), x
+    for op in ("Mean", "Max", "Min", "Sum", "Prod", "L1", "L2", "LogSumExp", "SumSquare"):
+        made[f"Reduce{op}11"] = one_node(f"Reduce{op}", x, opset=11, axes=[1, 3], keepdims=0), x
+    simple: list[tuple[str, int, dict[str, Any]]] = [
+        ("Slice", 9, {"axes": [2, 3], "starts": [1, -4], "ends": [5, 99]}),
+        ("Unsqueeze", 11, {"axes": [0, 5]}),
+        ("Clip", 6, {"min": -0.5, "max": 0.5}),
+        ("Clip", 6, {"min": -0.5}),
+        ("Dropout", 7, {"ratio": 0.3}),
+        ("Pad", 9, {"pads": [0, 0, 1, 2, 0, 0, 3, 1], "mode": "edge"}),
+        ("MaxPool", 8, {"kernel_shape": [2, 2], "strides": [2, 2]}),
+        ("AveragePool", 7, {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}),
+        ("LpPool", 11, {"kernel_shape": [3, 3], "p": 2}),
+        ("Flatten", 9, {"axis": 2}),
+        ("LRN", 7, {"size": 3}),
+        ("ThresholdedRelu", 10, {"alpha": 0.2}),
+        ("MeanVarianceNormalization", 9, {"axes": [0, 2, 3]}),
+    ]
+    for op, opset, attributes in simple:
+        made[f"{op}{opset} {attributes}"] = one_node(op, x, opset=opset, **attributes), x
+    made["BatchNormalization7"] = one_node("BatchNormalization", x, per_channel, opset=7), x
+    made["BatchNormalization9"] = one_node("BatchNormalization", x, per_channel, opset=9), x
+    made["PRelu7"] = one_node("PRelu", x, [weight("s", np.ones((3, 1, 1)))], opset=7), x
+    made["TopK10"] = one_node("TopK", x, [weight("k", [3], np.int64)], opset=10, results=2), x
+    made["TopK10"][0].graph.output[1].type.tensor_type.elem_type = TensorProto.INT64
+    made["DepthToSpace11"] = one_node("DepthToSpace", spaced, opset=11, blocksize=2), spaced
+    for op, gates in (("LSTM", 4), ("GRU", 3)):
+        weights = [weight("w", np.full((1, gates * 4, 3), 0.1)), weight("r", np.full((1, gates * 4, 4), 0.2))]
+        made[f"{op}7"] = one_node(op, sequence, weights, opset=7, hidden_size=4), sequence
+    split = helper.make_node("Split", ["x"], ["y", "z"], axis=3, split=[3, 5])
+    made["Split11"] = model([split], IO[0], [value("y", None), value("z", None)], opset=11), x
+    made["QuantizeLinear10"] = (
+        one_node(
+            "QuantizeLinear",
+            x,
+            [weight("s", 0.02), weight("z", 128, np.uint8)],
+            opset=10,
+            element=TensorProto.UINT8,
+        ),
+        x,
+    )
+    return made
+
+
+OLD = all_old_operators()
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_upgrading_changes_no_result(tmp_path: Path, name: str) -> None:
+    proto, inputs = OLD[name]
+    source = load(proto, tmp_path)
+    assert opset_of(prepared(source)) == 21
+    assert same(run(prepared(source), inputs), run(proto, inputs))
