@@ -19,8 +19,10 @@ from serenity_mlir.dialect_passes.stream.execution_graph import (
 from serenity_mlir.dialect_passes.stream.regions import Region, regions
 from serenity_mlir.errors import CheckFailed
 from serenity_mlir.graph import MemoryGraph
+from serenity_mlir.joint import schedule_and_plan
 from serenity_mlir.liveness import peak
-from serenity_mlir.schedulers import Schedule, schedule
+from serenity_mlir.schedulers import Schedule
+from serenity_mlir.schedulers.bounds import lower_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
 
     Belongs after `iree-stream-async-transformation-pipeline`, where sizes are constants and
     in-place results and copies are explicit: what is ordered here is what IREE allocates.
+    Of orders found, the one with the smallest arena is taken: where the least peak cannot be
+    packed without gaps, another order may be better.
     A `stream.async.concurrent` that is left in a body is flattened first.
     """
 
@@ -78,9 +82,11 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
     def _schedule(self, region: Region, graph: ExecutionGraph, time_limit: float) -> RegionSchedule:
         file_peak = peak(graph.graph, graph.graph.file_order)
         if self.keep_order:
-            result = Schedule(graph.graph.file_order, file_peak, 0, "file-order")
+            bound = lower_bound(graph.graph)
+            result = Schedule(graph.graph.file_order, file_peak, bound, "file-order (kept)")
         else:
-            result = schedule(graph.graph, time_limit=time_limit)
+            alignment = self.alignment or alignment_of(region.op)
+            result, _ = schedule_and_plan(graph.graph, alignment=alignment, time_limit=time_limit)
         if not graph.graph.is_legal(result.order) or peak(graph.graph, result.order) != result.peak:
             raise CheckFailed(f"the schedule of {region.name} breaks a dependence or misstates its peak")
         reorder(region.op, [graph.ops[index] for index in result.order])
