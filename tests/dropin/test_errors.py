@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dropin_harness import BROKEN, CHAIN, TARGET, dropin, stock
+from dropin_harness import BROKEN, CHAIN, TARGET, branches, dropin, serenity, stock
 
 
 @pytest.fixture
@@ -99,3 +99,13 @@ def test_crash_inside_iree_is_contained(folder: Path) -> None:
     assert done.returncode == 1
     assert b"in.mlir: the compiler crashed" in done.stderr
     assert not (folder / "out").exists()
+
+
+def test_what_iree_says_after_phase_stream_reaches_the_user(folder: Path) -> None:
+    """Copies of the program were made on the way; none of them may swallow it."""
+    (folder / "in.mlir").write_text(branches())
+    linker = "--iree-llvmcpu-embedded-linker-path=/nowhere"
+    done = serenity("compile", folder / "in.mlir", "-o", folder / "out", "--compare-stock", "--", linker)
+    assert done.returncode == 1
+    assert b"failed to link executable" in done.stderr
+    assert b"without saying why" not in done.stderr
