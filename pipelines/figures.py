@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from serenity_mlir.dialect_passes.stream.layout_slices import RegionPlan
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.liveness import live_bytes, live_ranges
@@ -40,7 +43,7 @@ def build_report(
     ours = result.schedule_seconds + result.arena_seconds
     return Report(
         schema_version=SCHEMA_VERSION,
-        model=ModelInfo(str(source.path), source.sha256, source.format),
+        model=ModelInfo(_printable(source.path), source.sha256, source.format),
         target=target,
         iree_version=iree_version(),
         memory=_memory(result, allocated),
@@ -138,3 +141,8 @@ def peak_op(result: StreamResult) -> PeakOp | None:
         buffers.sort(key=lambda pair: -pair[1])
         best = PeakOp(item.graph.ops[item.schedule.order[step]].name, live[step], buffers)
     return best
+
+
+def _printable(path: Path) -> str:
+    """A path as JSON takes it: bytes in it that are no text are written out."""
+    return os.fsencode(path).decode(errors="backslashreplace")

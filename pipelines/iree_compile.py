@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from serenity_mlir import console
-from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError
+from serenity_mlir.errors import EXIT_INTERRUPTED, SerenityError
 from serenity_mlir.pipelines.dropin.command_line import (
     asks_for_help,
     driver_options,
@@ -31,8 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_status
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        return EXIT_ERROR
     return 0
 
 

@@ -25,6 +25,7 @@ from serenity_mlir.pipelines.opt_text import (
     split_chunks,
 )
 from serenity_mlir.pipelines.pass_runner import PassRunner, PrintStyle
+from serenity_mlir.pipelines.scratch import note_stage, read_input
 
 _SWITCHES = {
     "--verify-each": (True, "verify IR after each pass (default)"),
@@ -126,6 +127,7 @@ class OptMain:
 
     def parse(self, chunk: Chunk, context: ir.Context) -> ir.Operation | None:
         """The root op; None where it does not parse, after diagnostics went to the handlers."""
+        note_stage("parse")
         source = chunk.padded
         try:
             if self.args.no_implicit_module:
@@ -141,10 +143,15 @@ class OptMain:
         context = self.make_context()
         context.emit_error_diagnostics = True  # to the handler, in order with the rest
         errors: list[Exception] = []
+        told: set[Severity] = set()
+
+        def tell(diagnostic: Diagnostic) -> None:
+            told.add(diagnostic.severity)
+            keep(diagnostic)
 
         def handle(diagnostic: ir.Diagnostic) -> bool:
             try:
-                keep(of_mlir(diagnostic))
+                tell(of_mlir(diagnostic))
             except Exception as error:  # an exception must not cross C++
                 errors.append(error)
             return True
@@ -153,10 +160,12 @@ class OptMain:
         text = None
         with collecting(keep):
             root = self.parse(chunk, context)
-            if root is not None and self._passes(runner, root, keep):
+            if root is not None and self._passes(runner, root, tell):
                 text = self.style.text(root) + "\n"
         if errors:
             raise errors[0]
+        if text is None and Severity.ERROR not in told:
+            keep(Diagnostic(Severity.ERROR, f"{self.reporter.name}: MLIR refuses this and does not say why"))
         return text
 
     def _passes(self, runner: PassRunner, root: ir.Operation, keep: _Keep) -> bool:
@@ -216,7 +225,7 @@ class OptMain:
 
     def _read(self) -> list[Chunk]:
         try:
-            data = sys.stdin.buffer.read() if self.args.input == "-" else Path(self.args.input).read_bytes()
+            data = read_input(self.args.input)
         except OSError as error:
             raise SerenityError(f"cannot be read: {error.strerror}", file=self.reporter.name) from error
         if data.startswith(BYTECODE):
@@ -231,15 +240,18 @@ class OptMain:
         return split_chunks(text) if self.args.split_input_file else [Chunk(text)]
 
     def _write(self, text: str) -> None:
-        if self.args.output == "-":
-            sys.stdout.buffer.write(text.encode())
-            sys.stdout.buffer.flush()
-            return
         try:
+            if self.args.output == "-":
+                sys.stdout.buffer.write(text.encode())
+                sys.stdout.buffer.flush()
+                return
             with atomic_write(Path(self.args.output)) as file:
                 file.write(text.encode())
+        except BrokenPipeError:
+            raise
         except OSError as error:
-            raise SerenityError(f"cannot be written: {error.strerror}", file=self.args.output) from error
+            name = "<stdout>" if self.args.output == "-" else self.args.output
+            raise SerenityError(f"cannot be written: {error.strerror}", file=name) from error
 
 
 class _Parser(argparse.ArgumentParser):

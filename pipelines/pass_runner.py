@@ -9,6 +9,7 @@ from typing import TextIO
 from serenity_mlir.dialect_passes.mlir import ir, passmanager
 from serenity_mlir.dialect_passes.pipeline_text import NativeRun, OurRun, Run, fail_at
 from serenity_mlir.errors import SerenityError
+from serenity_mlir.pipelines.scratch import note_stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +85,10 @@ class PassRunner:
         """
         for run in self.runs:
             if isinstance(run, NativeRun):
+                note_stage(run.text)
                 self._native(run, root)
             else:
+                note_stage(run.instance.name)
                 for target in _targets(root, run.anchors):
                     self._ours(run, target)
 

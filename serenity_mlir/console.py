@@ -51,10 +51,11 @@ def progress() -> Iterator[Callable[[str], None]]:
 def print_report(report: Report) -> None:
     """The before/after table of one compilation."""
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
     memory = report.memory
     console = stderr()
-    table = Table(title=f"{report.model.path}  ({report.target})", title_justify="left")
+    table = Table(title=Text(f"{report.model.path}  ({report.target})"), title_justify="left")
     for heading, justify in (("bytes", "left"), ("live peak", "right"), ("arena", "right"), ("", "left")):
         table.add_column(heading, justify="right" if justify == "right" else "left")
     if memory.stock is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -11,13 +10,11 @@ import msgspec
 
 from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded, SerenityError, UsageError
-from serenity_mlir.pipelines.atomic_file import atomic_write
+from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.report import Report
-
-_STDOUT = Path("-")
 
 
 def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
@@ -42,6 +39,9 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     _check_phase(phase)
     if verify and emit != "vmfb":
         raise UsageError("--verify runs the compiled module", hint="leave out --emit mlir")
+    if output == report:
+        raise UsageError("-o and --report name one file", hint="give them two")
+    check_outputs([output, *([report] if report else [])])
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock)
     with console.progress() as progress:
         compiled = compile_model(
@@ -63,16 +63,18 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
 
             progress("verify")
             figures = msgspec.structs.replace(figures, verify=check(artefact, compiled.source))
-    _write(output, artefact)
     if figures is None:
+        write_outputs({output: artefact})
         return
-    if report is not None:
-        _write(report, figures.to_json())
-    console.print_report(figures)
     if figures.verify is not None and not figures.verify.passed:
+        console.print_report(figures)
         raise SerenityError(
-            "the compiled module and onnxruntime disagree", file=str(model), hint="please report this model"
+            "the compiled module and onnxruntime disagree: nothing is written",
+            file=str(model),
+            hint="please report this model",
         )
+    write_outputs({output: artefact} if report is None else {output: artefact, report: figures.to_json()})
+    console.print_report(figures)
     _check_budgets(figures, budget_ram, budget_rom)
 
 
@@ -89,6 +91,7 @@ def run_analyze(  # noqa: PLR0913
     debug: bool,
 ) -> None:
     """`serenity analyze`."""
+    check_outputs([json_path] if json_path else [])
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock)
     with console.progress() as progress:
         compiled = compile_model(
@@ -105,7 +108,7 @@ def run_analyze(  # noqa: PLR0913
     if compiled.report is None:
         raise RuntimeError("phase stream makes a report")
     if json_path is not None:
-        _write(json_path, compiled.report.to_json())
+        write_outputs({json_path: compiled.report.to_json()})
     console.print_report(compiled.report)
 
 
@@ -120,23 +123,6 @@ def _artefact(compiled: Compiled, emit: str, output: Path) -> bytes:
     if output.suffix == ".mlirbc":
         return compiled.program.bytecode()
     return (compiled.program.print_ir() + "\n").encode()
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; `-` is stdout."""
-    if path == _STDOUT:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        with atomic_write(path) as file:
-            file.write(data)
-    except OSError as error:
-        raise SerenityError(
-            f"cannot be written: {error.strerror}",
-            file=str(path),
-            hint="check the folder, its rights and the space left",
-        ) from error
 
 
 def _check_budgets(report: Report, ram: int | None, rom: int | None) -> None:

@@ -14,18 +14,30 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from serenity_mlir.pipelines.scratch import VARIABLE, last_stage, remove_temporaries
+from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED
+from serenity_mlir.pipelines.scratch import (
+    KEPT,
+    VARIABLE,
+    ended,
+    fault,
+    last_input,
+    last_stage,
+    remove_temporaries,
+)
 
-EXIT_ERROR = 1
-EXIT_INTERRUPTED = 130
-# Seconds that an interrupted worker has to end by itself before it is killed.
-_GRACE = 2.0
+_WORKER = "serenity_mlir.pipelines.cli.worker"
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LARGEST_COPY = 64 << 20
-_MODELS = (".onnx", ".mlir", ".mlirbc")
+# How often to try again to remove the scratch folder, into which a linker that outlives the worker may write.
+_ATTEMPTS = 20
+_PAUSE = 0.05
 
 
 def serenity() -> int:
@@ -44,70 +56,123 @@ def serenity_iree_compile() -> int:
 
 
 def contain(module: str, arguments: Sequence[str]) -> int:
-    """Run `python -m module arguments…`; returns its exit status, 1 if a signal ended it."""
-    scratch = Path(tempfile.mkdtemp(prefix="serenity-"))
-    command = [sys.executable, "-m", module, *arguments]
-    environment = {**os.environ, VARIABLE: str(scratch)}
-    try:
-        worker = subprocess.Popen(command, env=environment)  # noqa: S603  (ourselves)
-        status = _wait(worker)
-        if status >= 0:
-            return status
-        remove_temporaries(scratch)
-        if -status == signal.SIGINT:
-            return EXIT_INTERRUPTED
-        stage = last_stage(scratch)
-        during = f" during '{stage}'" if stage else ""
-        kept = _keep_reproducer(module, arguments, f"{_signal_name(-status)}{during}")
-        sys.stderr.write(
-            f"error: {_place(arguments)}the compiler crashed{during} ({_signal_name(-status)})\n"
-            f"  hint: what is needed to see it again is in {kept}; please report it\n"
-        )
-        return EXIT_ERROR
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _wait(worker: subprocess.Popen[bytes]) -> int:
-    """Wait for the worker, and end it with us: native code does not notice an interrupt."""
-
-    def interrupted(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGTERM, interrupted)
-    try:
-        return worker.wait()
-    except KeyboardInterrupt:
+    """Run `module.main(arguments)` in a worker; returns its exit status, 1 if it crashed."""
+    worker = _Worker()
+    with worker.ended_with_us():
         try:
-            worker.send_signal(signal.SIGINT)
-            status = worker.wait(timeout=_GRACE)
-            return EXIT_INTERRUPTED if status == EXIT_INTERRUPTED else -signal.SIGINT
-        except subprocess.TimeoutExpired:
-            worker.kill()
-            worker.wait()
-            return -signal.SIGINT
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+            scratch = Path(tempfile.mkdtemp(prefix="serenity-"))
+        except OSError as error:
+            return _say(f"no temporary folder can be made: {error.strerror}", "TMPDIR names another place")
+        try:
+            # -P: a file in the working directory must not stand in for a package.
+            command = [sys.executable, "-P", "-m", _WORKER, module, *arguments]
+            # What native code leaves among temporary files is removed with the scratch folder.
+            environment = {**os.environ, VARIABLE: str(scratch), "TMPDIR": str(scratch)}
+            status = worker.run(command, environment)
+            if status < 0:
+                remove_temporaries(scratch)
+            if worker.interrupted or status == -signal.SIGINT:
+                return EXIT_INTERRUPTED
+            return _conclude(status, scratch, command)
+        except OSError as error:
+            return _say(f"the compiler's process cannot be started: {error.strerror}", "free some memory")
+        finally:
+            _remove(scratch)
 
 
-def _signal_name(number: int) -> str:
+@dataclass
+class _Worker:
+    """The process that works for us."""
+
+    process: subprocess.Popen[bytes] | None = None
+    interrupted: bool = False
+
+    def run(self, command: Sequence[str], environment: Mapping[str, str]) -> int:
+        """Start it, wait for it; returns its exit status, negative if a signal ended it."""
+        # Held back until it can be ended, and in the worker until it is ready to end.
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        try:
+            if self.interrupted:
+                return -signal.SIGINT
+            self.process = subprocess.Popen(command, env=environment)  # noqa: S603  (ourselves)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        return self.process.wait()
+
+    @contextmanager
+    def ended_with_us(self) -> Iterator[None]:
+        """Signals that ask us to end kill the worker instead; nothing else happens to us."""
+        handlers = {number: signal.getsignal(number) for number in _ENDING}
+        for number, handler in handlers.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, self._kill)
+        try:
+            yield
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+    def _kill(self, _number: int, _frame: FrameType | None) -> None:
+        self.interrupted = True
+        if self.process is not None:
+            self.process.kill()
+
+
+def _conclude(status: int, scratch: Path, command: Sequence[str]) -> int:
+    """Say what happened where the worker could not; returns our exit status."""
+    if status == -signal.SIGPIPE:  # a reader such as `head` has seen enough
+        return EXIT_ERROR
+    stage, file = last_stage(scratch), last_input(scratch)
+    place, during = f"{file}: " if file else "", f" during '{stage}'" if stage else ""
+    found = fault(scratch)
+    if status < 0:
+        what = f"the compiler {_death(-status)}"
+        hint = "please report it"
+    elif found:
+        what = f"this is a fault of serenity{during}: {found}"
+        during = ""
+        hint = "please report it; --debug shows the traceback"
+    elif status > 0 and not ended(scratch):
+        return _say(
+            f"{place}IREE gave up{during} with exit status {status}", "its own words are above", status
+        )
+    else:
+        return status
+    kept = _keep_reproducer(command, scratch, f"{what}{during}")
+    return _say(f"{place}{what}{during}", f"{kept}; {hint}")
+
+
+def _death(number: int) -> str:
+    if number == signal.SIGKILL:
+        return "was killed (SIGKILL; memory may have run out)"
     try:
-        return signal.Signals(number).name
+        return f"crashed ({signal.Signals(number).name})"
     except ValueError:
-        return f"signal {number}"
+        return f"crashed (signal {number})"
 
 
-def _place(arguments: Sequence[str]) -> str:
-    model = next((item for item in arguments if Path(item).suffix in _MODELS), None)
-    return f"{model}: " if model else ""
+def _say(what: str, hint: str, status: int = EXIT_ERROR) -> int:
+    sys.stderr.write(f"error: {what}\n  hint: {hint}\n")
+    return status
 
 
-def _keep_reproducer(module: str, arguments: Sequence[str], what: str) -> Path:
-    kept = Path(tempfile.mkdtemp(prefix="serenity-crash-"))
-    command = shlex.join([sys.executable, "-m", module, *arguments])
-    (kept / "command.txt").write_text(f"{command}\n{what}\n")
-    for argument in arguments:
-        path = Path(argument)
-        if path.suffix in _MODELS and path.is_file() and path.stat().st_size < _LARGEST_COPY:
-            shutil.copy(path, kept)
-    return kept
+def _keep_reproducer(command: Sequence[str], scratch: Path, what: str) -> str:
+    """Keep what shows the crash again; returns words that say where."""
+    try:
+        kept = Path(tempfile.mkdtemp(prefix="serenity-crash-"))
+        text = f"cd {shlex.quote(os.getcwd())}\n{shlex.join(command)}\n# {what}\n"
+        (kept / "command.sh").write_bytes(os.fsencode(text))
+        for path in (Path(last_input(scratch)), *(scratch / name for name in KEPT)):
+            if path.is_file() and 0 < path.stat().st_size < _LARGEST_COPY:
+                shutil.copyfile(path, kept / path.name)
+    except OSError as error:
+        return f"what shows it again cannot be kept: {error.strerror}"
+    return f"what shows it again is in {kept}"
+
+
+def _remove(scratch: Path) -> None:
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(scratch, ignore_errors=True)
+        if not scratch.exists():
+            return
+        time.sleep(_PAUSE)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from serenity_mlir import __version__, console
 from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, UsageError
-
-if TYPE_CHECKING:
-    pass
 
 DEFAULT_TIME_LIMIT = 2.0
 
@@ -88,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         serenity.main(args=arguments, prog_name="serenity", standalone_mode=False)
     except SerenityError as error:
         if debug:
-            raise
+            traceback.print_exc()
         console.print_error(error)
         return error.exit_status
     except click.Abort:
@@ -98,8 +96,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UsageError.exit_status if isinstance(error, click.UsageError) else EXIT_ERROR
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        return EXIT_ERROR
     return 0
 
 

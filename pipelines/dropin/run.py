@@ -23,7 +23,7 @@ from serenity_mlir.pipelines.importing.to_mlir import import_onnx
 from serenity_mlir.pipelines.iree_api import Program, Session, set_global_flags
 from serenity_mlir.pipelines.iree_types import CompilerError, Settings, Source, flag_value
 from serenity_mlir.pipelines.lower_stream import StreamOptions
-from serenity_mlir.pipelines.scratch import note_stage
+from serenity_mlir.pipelines.scratch import note_stage, read_input
 from serenity_mlir.report import Report
 
 _STDIO = "-"
@@ -155,7 +155,7 @@ def _source(name: str, data: bytes) -> SourceModel:
 
 def _read(file: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if file == _STDIO else Path(file).read_bytes()
+        return read_input(file)
     except OSError as error:
         raise SerenityError(f"cannot open input file: {error.strerror}", file=file) from error
 
@@ -170,12 +170,14 @@ def _emit(program: Program, options: DriverOptions) -> bytes:
 @contextmanager
 def _opened(name: str) -> Iterator[BinaryIO]:
     """A file that is complete or not there at all; `-` is stdout."""
-    if name == _STDIO:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
     try:
+        if name == _STDIO:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+            return
         with atomic_write(Path(name)) as file:
             yield file
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise SerenityError(f"cannot open output file: {error.strerror}", file=name) from error

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
+
+from serenity_mlir.pipelines.scratch import note_end
 
 _TOOL_PATH = "IREE_TOOL_PATH"
 # `--name=<value>` and `-o <value>` need a value, `--name[=<value>]` and `--name` do not.
@@ -35,6 +38,8 @@ def become_stock(arguments: Sequence[str]) -> NoReturn:
     tool = stock_compiler()
     sys.stdout.flush()
     sys.stderr.flush()
+    note_end()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and what it becomes would too
     os.execv(tool, [tool, *arguments])  # noqa: S606  (no shell is wanted)
 
 

@@ -6,6 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from serenity_mlir.errors import SerenityError
+from serenity_mlir.pipelines.scratch import note_input
 
 from .source import BYTECODE_MAGIC, SourceModel
 
@@ -31,6 +32,7 @@ def load_model(path: Path) -> SourceModel:
         SerenityError: The file cannot be read, is damaged, is not what its suffix says, or holds a model that
             cannot be compiled. It names the file, and the node where there is one.
     """
+    note_input(path)
     try:
         data = _read(path)
         digest = hashlib.sha256(data).hexdigest()

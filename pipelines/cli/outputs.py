@@ -1,0 +1,63 @@
+"""Writing what a command makes: all of its files or none of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+from serenity_mlir.errors import SerenityError
+from serenity_mlir.pipelines.atomic_file import atomic_write
+
+_STDOUT = Path("-")
+_HINT = "check the folder, its rights and the space left"
+
+
+def check_outputs(paths: Sequence[Path]) -> None:
+    """Refuse places that nothing can be written to, before time is spent on what would go there.
+
+    Raises:
+        SerenityError: A folder is missing or not writable, or a folder has the file's name.
+    """
+    for path in paths:
+        if path == _STDOUT:
+            continue
+        if path.is_dir():
+            raise _unwritable(path, "it is a folder")
+        folder = Path(os.path.realpath(path)).parent
+        if not folder.is_dir():
+            raise _unwritable(path, f"there is no folder '{folder}'")
+        if not os.access(path if path.exists() and not path.is_file() else folder, os.W_OK):
+            raise _unwritable(path, "permission denied")
+
+
+def write_outputs(contents: Mapping[Path, bytes]) -> None:
+    """Write files whole or not at all, and none of them if one cannot be written; `-` is stdout.
+
+    Raises:
+        SerenityError: One cannot be written.
+    """
+    path = _STDOUT
+    try:
+        with ExitStack() as files:
+            for path, data in contents.items():
+                file = _opened(path, files)
+                file.write(data)
+                file.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        failed = Path(os.fsdecode(error.filename2)) if error.filename2 else path
+        raise _unwritable(failed, error.strerror or str(error)) from error
+
+
+def _opened(path: Path, files: ExitStack) -> BinaryIO:
+    return sys.stdout.buffer if path == _STDOUT else files.enter_context(atomic_write(path))
+
+
+def _unwritable(path: Path, why: str) -> SerenityError:
+    name = "standard output" if path == _STDOUT else str(path)
+    return SerenityError(f"cannot be written: {why}", file=name, hint=_HINT)
