@@ -177,7 +177,7 @@ class Search:
         key = min(map(key_of, self.given.live[section]))
         while True:
             lower = min(map(key_of, self.given.neighbours[key & self._mask]), default=key)
-            if lower >= key:
+            if lower >> self._bits >= key >> self._bits:
                 return key & self._mask
             key = lower
 
@@ -307,27 +307,25 @@ class Search:
             return
         cuts.append(self._sections.last)
         parts = [_Range(*ends) for ends in pairwise(cuts)]
-        parts = sorted((part for part in parts if any(self.remaining[slice(*part)])), key=self._slack)
+        parts = sorted((part for part in parts if any(self.remaining[slice(*part)])), key=self._tightness)
         depth = len(self._decisions)
         for part in reversed(parts[1:]):
             self._pending = _Pending(part, depth, self._pending)
         self._sections = parts[0] if parts else _Range(0, 0)
 
-    def _slack(self, part: _Range) -> int:
-        return min(
-            self.capacity - self.floor[section] - self.remaining[section]
-            for section in range(*part)
-            if self.remaining[section]
-        )
+    def _tightness(self, part: _Range) -> int:
+        return min(self.slack(section) for section in range(*part) if self.remaining[section])
+
+    def slack(self, section: int) -> int:
+        """Units of a section that are neither taken nor needed by what is still to be placed in it."""
+        return self.capacity - self.floor[section] - self.remaining[section]
 
 
-Selection = Callable[[Search, int], float]
+Selection = Callable[[Search, int], tuple[float, ...]]
 """The section with the least value is worked on next; the arguments are the search and the section."""
 
 SELECTIONS: dict[str, Selection] = {
-    "lowest": lambda search, section: search.floor[section],
-    "heaviest": lambda search, section: -search.weight[section],
-    "tightest": lambda search, section: (
-        (search.capacity - search.floor[section] - search.remaining[section] + 1) / search.weight[section]
-    ),
+    "lowest": lambda search, section: (search.floor[section],),
+    "heaviest": lambda search, section: (-search.weight[section], search.slack(section)),
+    "tightest": lambda search, section: ((search.slack(section) + 1) / search.weight[section],),
 }

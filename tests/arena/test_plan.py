@@ -94,10 +94,9 @@ def test_bound_of_a_part_cut_short_is_not_proven_by_another() -> None:
 @given(interval_slices(12))
 def test_never_worse_than_a_heuristic_or_stock(items: list[Slice]) -> None:
     size = plan(items, alignment=64, time_limit=0).size
-    for _, problem in segments(items, 64):
-        reached = min(height(problem, offsets) for _, offsets in heuristics(problem))
-        peak = max(problem.peak for _, problem in segments(items, 64))
-        assert reached * 64 >= size or peak * 64 == size or reached < size // 64
+    runs = [[height(part, offsets) for _, offsets in heuristics(part)] for _, part in segments(items, 64)]
+    for heights in zip(*runs, strict=True):
+        assert size <= max(heights) * 64
     packs = [PackSlice(item.start, item.end - 1, item.size) for item in items if item.start < item.end]
     assert size <= iree_layout(packs).size
 
@@ -146,7 +145,9 @@ def cut(area: tuple[int, int, int, int], pieces: int, rng: random.Random) -> lis
 
 
 def test_time_limit() -> None:
-    items = cut((0, 400, 0, 10**6), 400, random.Random(1))
+    rng = random.Random(1)
+    items = cut((0, 1000, 0, 10**6), 1500, rng)
+    rng.shuffle(items)
     began = time.monotonic()
     result = plan(items, alignment=1, time_limit=1)
     assert time.monotonic() - began < 1.5  # a tenth, and leave for a busy machine
