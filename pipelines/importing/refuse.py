@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import onnx
+from iree.compiler.extras.onnx_importer import (  # type: ignore[import-untyped]  # ships no types
+    ELEM_TYPE_TO_IR_TYPE_CB,
+)
 from onnx import AttributeProto, defs
 
 from serenity_mlir.errors import SerenityError
@@ -133,6 +136,12 @@ def _refuse_type(model: onnx.ModelProto, name: str, kind: onnx.TypeProto | None,
             f"'{name}' has element type {element}, and only numbers and booleans can be compiled",
             where=where,
             hint="handle text outside of the model",
+        )
+    if kind.tensor_type.elem_type not in ELEM_TYPE_TO_IR_TYPE_CB:
+        raise SerenityError(
+            f"'{name}' has element type {element}, which IREE's importer does not have",
+            where=where,
+            hint="cast to another type before exporting",
         )
     if not kind.tensor_type.HasField("shape"):
         raise _unknown(model, "number of dimensions", name, where)

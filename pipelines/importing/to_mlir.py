@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from iree.compiler import ir
 from iree.compiler.extras import onnx_importer  # type: ignore[import-untyped]  # ships no types
 
+from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.errors import SerenityError
 
 if TYPE_CHECKING:

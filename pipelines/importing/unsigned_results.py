@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from iree.compiler import ir
-
+from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.errors import CheckFailed
 
 if TYPE_CHECKING:

@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnxruntime as ort
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.importing.load import load_model
 
 if TYPE_CHECKING:
@@ -111,3 +113,16 @@ def same(left: Sequence[npt.NDArray[Any]], right: Sequence[npt.NDArray[Any]], re
         )
         for a, b in zip(left, right, strict=True)
     )
+
+
+X = np.random.default_rng(7).normal(size=(2, 3, 6, 8)).astype(np.float32)
+IO = [value("x", X.shape)], [value("y", None)]
+
+
+def refusal(proto: onnx.ModelProto, folder: Path) -> SerenityError:
+    """The error with which a model is refused: it names the file and a way out."""
+    with pytest.raises(SerenityError) as caught:
+        load(proto, folder)
+    assert caught.value.hint
+    assert caught.value.file == str(folder / "small.onnx")
+    return caught.value

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from small_models import model, one_node, prepared, random_inputs, run, same, value, weight
+from small_models import load, model, one_node, prepared, random_inputs, run, same, value, weight
 
 from serenity_mlir.errors import SerenityError
+from serenity_mlir.pipelines.importing.clean_graph import opset_of
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.prepare_onnx import prepare_onnx
+from serenity_mlir.pipelines.importing.to_mlir import import_onnx
+from serenity_mlir.pipelines.iree_api import Session
 
 W = np.random.default_rng(1).normal(size=(64, 64)).astype(np.float32)
 
@@ -151,3 +155,28 @@ def test_external_weights_everywhere(tmp_path: Path) -> None:
     source = load_model(path)
     inputs = random_inputs(source) | {"p": np.array(True)}
     assert same(run(prepared(source), inputs), run(many_weights(), inputs))
+
+
+@pytest.mark.skipif(
+    "SERENITY_LARGE_TESTS" not in os.environ, reason="takes 5 GB of memory: set SERENITY_LARGE_TESTS=1"
+)
+def test_more_than_two_gigabytes(tmp_path: Path) -> None:
+    side, count = 12288, 4
+    size = side * side * 4
+    with (tmp_path / "w.bin").open("wb") as file:
+        file.truncate(size * count)  # sparse: zeros that take no room on disk
+    nodes, weights = [], []
+    for index in range(count):
+        nodes.append(helper.make_node("MatMul", [f"v{index}", f"w{index}"], [f"v{index + 1}"]))
+        tensor = TensorProto(name=f"w{index}", data_type=TensorProto.FLOAT, dims=[side, side])
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, text in (("location", "w.bin"), ("offset", str(size * index)), ("length", str(size))):
+            tensor.external_data.add(key=key, value=text)
+        weights.append(tensor)
+    proto = model(nodes, [value("v0", [1, side])], [value(f"v{count}", [1, side])], weights, opset=9)
+    source = load(proto, tmp_path)
+    assert source.inputs[0].name == "v0"
+    assert opset_of(prepared(source)) == 21
+    assert sum(len(tensor.raw_data) for tensor in prepared(source).graph.initializer) == size * count > 2**31
+    module = import_onnx(source, Session().context)
+    assert module.verify()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
-from iree.compiler import ir
 from onnx import TensorProto, helper
 from small_models import load, model, one_node, run, same, value, weight
 
+from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.errors import CheckFailed
 from serenity_mlir.pipelines.importing.diagnose import explain_legalization_failure
 from serenity_mlir.pipelines.importing.source import SourceModel, TensorIO
