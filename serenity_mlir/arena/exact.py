@@ -90,7 +90,6 @@ class _Minimiser:
         self.bound = floor
         self.deadline = deadline
         self.nodes = 0
-        self.weight = [1.0] * len(self.sections.totals)
         self.random = random.Random(0)  # noqa: S311 - the same on every run, and nothing is secret
 
     def run(self) -> Packing:
@@ -101,7 +100,7 @@ class _Minimiser:
             selection, preorder = PORTFOLIO[attempt % len(PORTFOLIO)]
             search = self._search(self.bound, selection, preorder, disturbed=attempt >= len(PORTFOLIO))
             self._decide(search, int(NODES_PER_SLICE * len(self.problem)) * luby(attempt + 1))
-            if attempt % len(PORTFOLIO) == len(PORTFOLIO) - 1:
+            if attempt % len(PORTFOLIO) == len(PORTFOLIO) // 2:
                 self._bisect()
         return Packing(self.offsets, self.height, self.bound, self.nodes)
 
@@ -125,7 +124,7 @@ class _Minimiser:
             spread = DISTURBANCE * len(order)
             place = {index: self.random.gauss(position, spread) for position, index in enumerate(order)}
             order.sort(key=place.__getitem__)
-        return Search(Preordered(self.problem, self.sections, order), capacity, self.weight, selection)
+        return Search(Preordered(self.problem, self.sections, order), capacity, selection)
 
     def _decide(self, search: Search, node_limit: int) -> bool:
         """Run `search` and move height or bound by its outcome; False if the budget ends it."""

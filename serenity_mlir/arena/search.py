@@ -98,15 +98,14 @@ class Search:
     Args:
         given: The problem, in preorder.
         capacity: Units that the plan must fit.
-        weight: Failures seen in each section so far, at least 1; this search adds its own.
         selection: Which section to work on next, a key of `SELECTIONS`.
     """
 
-    def __init__(self, given: Preordered, capacity: int, weight: list[float], selection: str) -> None:
+    def __init__(self, given: Preordered, capacity: int, selection: str) -> None:
         count = len(given.sizes)
         self.given = given
         self.capacity = capacity
-        self.weight = weight
+        self.weight = [1.0] * len(given.totals)
         self.nodes = 0
         self.next_capacity = NEVER
         self.remaining: list[int] = list(given.totals)

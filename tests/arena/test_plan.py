@@ -51,9 +51,7 @@ def decide(items: list[Slice], selection: str, seed: int) -> None:
         best = optimum([items[index] for index in indices])
         sections = Sections.of(problem)
         for capacity in range(max(best - 3, 1), best + 2):
-            search = Search(
-                Preordered(problem, sections, order), capacity, [1.0] * len(sections.totals), selection
-            )
+            search = Search(Preordered(problem, sections, order), capacity, selection)
             outcome = search.run(1_000_000, time.monotonic() + 60)
             if capacity < best:
                 assert isinstance(outcome, Refuted)
