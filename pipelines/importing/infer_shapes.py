@@ -11,7 +11,7 @@ from serenity_mlir.errors import SerenityError
 def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     """Returns the model with a type and, as far as it can be known, a shape for every value.
 
-    What follows from the inputs outweighs what the file says about inner values: people change the batch size
+    What follows from the inputs outweighs what the file says about other values: people change the batch size
     at the inputs and leave the rest as it was. What does not follow is taken from the file.
 
     Args:
@@ -24,14 +24,37 @@ def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
     del bare.graph.value_info[:]
+    for output in bare.graph.output:
+        if output.type.HasField("tensor_type"):
+            output.type.tensor_type.ClearField("shape")
     inferred = _infer(bare)
     known = {value.name for value in inferred.graph.value_info}
     made = {name for node in model.graph.node for name in node.output if name}
     missing = sorted(made & stored.keys() - known)
-    if not missing:
-        return inferred
-    bare.graph.value_info.extend(stored[name] for name in missing)
-    return _infer(bare)
+    if missing:
+        bare.graph.value_info.extend(stored[name] for name in missing)
+        inferred = _infer(bare)
+    for output, declared in zip(inferred.graph.output, model.graph.output, strict=True):
+        if output.type.HasField("tensor_type"):
+            _complete(output.type.tensor_type, declared.type.tensor_type)
+    return inferred
+
+
+def _complete(found: onnx.TypeProto.Tensor, declared: onnx.TypeProto.Tensor) -> None:
+    """Takes from what is declared of an output what could not be found out."""
+    if not found.HasField("shape"):
+        if declared.HasField("shape"):
+            found.shape.CopyFrom(declared.shape)
+    elif len(found.shape.dim) == len(declared.shape.dim):
+        for size, other in zip(found.shape.dim, declared.shape.dim, strict=True):
+            if is_unknown(size):
+                size.CopyFrom(other)
+
+
+def is_unknown(size: onnx.TensorShapeProto.Dimension) -> bool:
+    """Returns whether a size is neither a number nor a symbol that comes from the model."""
+    # Shape inference gives every size that it does not know a name of this form.
+    return not size.HasField("dim_value") and (not size.dim_param or size.dim_param.startswith("unk__"))
 
 
 def why_not_inferred(model: onnx.ModelProto) -> str | None:

@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError, Message  # type: ignore[import-
 
 from serenity_mlir.errors import SerenityError
 
+from .infer_shapes import is_unknown
 from .prepare_onnx import prepare_onnx
 from .source import BYTECODE_MAGIC, SourceModel, TensorIO
 from .tensor_bytes import DAMAGED, dtype_name
@@ -74,7 +75,6 @@ def _describe_io(values: Iterable[onnx.ValueInfoProto]) -> Iterable[TensorIO]:
 
 
 def _size(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
-    if dim.HasField("dim_value"):
-        return dim.dim_value
-    invented = dim.dim_param.startswith("unk__")  # by shape inference, for what the model leaves open
-    return None if invented or not dim.dim_param else dim.dim_param
+    if is_unknown(dim):
+        return None
+    return dim.dim_value if dim.HasField("dim_value") else dim.dim_param

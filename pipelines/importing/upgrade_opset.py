@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import onnx
 
 TARGET_OPSET = 21
-"""The oldest opset that everything measured legalises in: docs/decisions has the table."""
+"""The oldest opset that everything measured legalises in: docs/decisions/0007 says why."""
 
 _OLDEST_TARGET = 15
 """BatchNormalization of an earlier opset does not legalise."""

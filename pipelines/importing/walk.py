@@ -59,9 +59,6 @@ def value_names(values: Iterable[onnx.ValueInfoProto]) -> list[str]:
 
 
 def describe(node: onnx.NodeProto) -> str:
-    """Returns how messages name a node: its name if it has one, and its op with the domain."""
-    op = f"{node.domain}::{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
-    if node.name:
-        return f"node '{node.name}' ({op})"
-    made = ", ".join(f"'{name}'" for name in node.output if name)
-    return f"unnamed node ({op}) that makes {made}" if made else f"unnamed node ({op})"
+    """Returns how messages name a node: its name, and its op, with the domain if it is not ONNX's own."""
+    op = f"{node.domain}::{node.op_type}" if node.domain else node.op_type
+    return f"node '{node.name}' ({op})"

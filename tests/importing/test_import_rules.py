@@ -235,3 +235,26 @@ def test_inner_shapes_that_the_file_has_wrong_do_not_count(tmp_path: Path) -> No
         for item in found.graph.value_info
     }
     assert shapes["r"] == list(X.shape)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "declared", "expected"),
+    [
+        ([2, 3], [1, 3], (2, 3)),
+        ([2, 3], [2, 3, 1], (2, 3)),
+        ([2, 3], ["N", None], (2, 3)),
+        ([2, 3], None, (2, 3)),
+        (["N", 3], ["M", 3], ("N", 3)),
+        (["N", 3], [4, 3], ("N", 3)),
+        ([None, 3], [4, 3], (4, 3)),
+        ([None, 3], None, (None, 3)),
+    ],
+)
+def test_outputs_have_the_shape_that_they_have(
+    tmp_path: Path,
+    sizes: list[int | str | None],
+    declared: list[int | str | None] | None,
+    expected: tuple[Any, ...],
+) -> None:
+    proto = model([helper.make_node("Relu", ["x"], ["y"])], [value("x", sizes)], [value("y", declared)])
+    assert load(proto, tmp_path).outputs[0].shape == expected
