@@ -69,13 +69,13 @@ _PROLOGUE = [
     "  %zero = arith.constant 0 : i32",
     "  %c = arith.cmpi ne, %k, %zero : i32",
     "  %two = arith.constant 2.0 : f32",
-    f"  %ones = arith.constant dense<1.0> : {TYPES['T']}",
+    f"  %twos = arith.constant dense<2.0> : {TYPES['T']}",
 ]
 _TEMPLATES = {
     "fill": "  {new} = linalg.fill {tag} ins(%two : f32) outs({into} : {kind}) -> {kind}",
     "add": "  {new} = linalg.elementwise <add> {tag} ins({reads[0]}, {reads[1]} : {kind}, {kind})"
     " outs({into} : {kind}) -> {kind}",
-    "mul": "  {new} = linalg.elementwise <mul> {tag} ins({reads[0]}, %ones : {kind}, {kind})"
+    "mul": "  {new} = linalg.elementwise <mul> {tag} ins({reads[0]}, %twos : {kind}, {kind})"
     " outs({into} : {kind}) -> {kind}",
     "matmul": "  {new} = linalg.matmul {tag} ins({reads[0]}, {reads[1]} : {kind}, {kind})"
     " outs({into} : {kind}) -> {kind}",
@@ -95,26 +95,38 @@ _READS = {
     "extract": "T", "flatten": "T", "unflatten": "F", "branch": "TT",
 }  # fmt: skip
 _RESULT = {"extract": "S", "flatten": "F"}
+_UPDATES = ("matmul", "insert")
 _VIEWS = ("flatten", "unflatten")
 
 
 @st.composite
-def programs(draw: st.DrawFn, min_steps: int = 1, max_steps: int = 9) -> Program:
+def programs(
+    draw: st.DrawFn, min_steps: int = 1, max_steps: int = 9, overwrite_arguments: bool = True
+) -> Program:
     """Programs in which every result is live or dead, shared or not, overwritten or not."""
     steps: list[Step] = []
     by_type: dict[str, list[int]] = {"T": [0, 1], "F": [], "S": []}
+    shown = {0, 1}  # arguments and views of them
     for number in range(draw(st.integers(min_steps, max_steps))):
-        kinds = [kind for kind, reads in _READS.items() if all(by_type[needed] for needed in reads)]
+        targets = [value for value in by_type["T"] if overwrite_arguments or value not in shown]
+        kinds = [
+            kind
+            for kind, reads in _READS.items()
+            if all(by_type[needed] for needed in reads) and (targets or kind not in _UPDATES)
+        ]
         kind = draw(st.sampled_from(kinds))
         reads = tuple(draw(st.sampled_from(by_type[needed])) for needed in _READS[kind])
         into = None
         if kind in ("fill", "add", "mul"):
-            into = draw(st.sampled_from([EMPTY, EMPTY, *by_type["T"]]))
-        elif kind in ("matmul", "insert"):
-            into = draw(st.sampled_from(by_type["T"]))
+            into = draw(st.sampled_from([EMPTY, EMPTY, *targets]))
+        elif kind in _UPDATES:
+            into = draw(st.sampled_from(targets))
         result = _RESULT.get(kind, "T")
         steps.append(Step(kind, reads, into, result))
-        by_type[result].append(number + len(ARGUMENTS))
+        new = number + len(ARGUMENTS)
+        by_type[result].append(new)
+        if kind in _VIEWS and reads[0] in shown:
+            shown.add(new)
     last = len(steps) + len(ARGUMENTS) - 1
     more = draw(st.lists(st.integers(0, last), max_size=2))
     return Program(tuple(steps), (last, *more))
@@ -160,8 +172,11 @@ def run(program: Program, order: Sequence[int], values: Sequence[Array], *, cond
             storage.pop(dead)
     ends = {storage[value] for value in program.returned if value in storage}
     size = {root: _bytes(program.type_of(root)) for step in touched for root in step}
-    exact = largest < 2**22  # whole numbers, and the sums of four products that led to them
-    return Outcome([held[value] for value in program.returned], _peak(touched, ends, size), exact)
+    return Outcome(
+        results=[held[value] for value in program.returned],
+        peak=_peak(touched, ends, size),
+        exact=largest < 2**22,  # whole numbers, and the sums of four products that led to them
+    )
 
 
 def is_free(program: Program, value: int) -> bool:
@@ -208,7 +223,7 @@ def _compute(step: Step, held: dict[int, Array], target: Array | None, condition
         case "add":
             out[:] = reads[0] + reads[1]
         case "mul":
-            out[:] = reads[0]
+            out[:] = 2 * reads[0]
         case "matmul":
             out += reads[0] @ reads[1]
         case "insert":

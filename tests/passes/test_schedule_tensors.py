@@ -84,8 +84,15 @@ def test_every_legal_order_keeps_values_and_stays_in_place(program: Program) -> 
     assert report.final_peak == min(peak(graph, order) for order in orders)
 
 
+# IREE 3.13 updates an argument in place though the argument, or a view of it, is returned as well: stock
+# computes garbage for such programs in file order already, so they are left out here.
+BATCHES = st.lists(
+    programs.programs(min_steps=8, max_steps=14, overwrite_arguments=False), min_size=6, max_size=6
+)
+
+
 @settings(max_examples=4, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-@given(st.lists(programs.programs(min_steps=8, max_steps=14), min_size=6, max_size=6), st.booleans())
+@given(BATCHES, st.booleans())
 def test_iree_computes_the_same(batch: list[Program], condition: bool) -> None:
     source = "\n".join(program.text(f"f{number}") for number, program in enumerate(batch))
     module = ir.Module.parse(source, CONTEXT)
@@ -97,7 +104,7 @@ def test_iree_computes_the_same(batch: list[Program], condition: bool) -> None:
     for number, program in enumerate(batch):
         order = list(range(len(program.steps)))
         reference = programs.run(program, order, inputs, condition=condition)
-        if reference.exact:  # else IREE's sums may be rounded otherwise than numpy's
+        if reference.exact:  # rounded sums may differ
             for mine, theirs, wanted in zip(after[number], before[number], reference.results, strict=True):
                 np.testing.assert_array_equal(theirs, wanted)
                 np.testing.assert_array_equal(mine, wanted)
