@@ -9,6 +9,7 @@ import numpy as np
 
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.importing.source import SourceModel, TensorIO, restore_dtype
+from serenity_mlir.pipelines.reference import reference_name, run_reference
 from serenity_mlir.report import Verification
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ _ROUNDING = 1e-6
 
 
 def verify(artefact: bytes, source: SourceModel) -> Verification:
-    """Compare the compiled module with onnxruntime on the original model.
+    """Compare the compiled module with a reference on the original model.
 
     Floats agree to 1e-4 of the largest reference value of each output, or to 1e-6 where that
     is less; integers to the bit.
 
     Raises:
-        SerenityError: There is no reference for this model, or onnxruntime is not installed.
+        SerenityError: There is no reference for this model.
     """
     if source.format != "onnx":
         raise SerenityError(
@@ -40,7 +41,7 @@ def verify(artefact: bytes, source: SourceModel) -> Verification:
     inputs = random_inputs(source.inputs)
     expected = run_reference(source, inputs)
     found = run_compiled(artefact, source.outputs, list(inputs.values()))
-    return compare(found, expected)
+    return compare(found, expected, reference_name())
 
 
 def random_inputs(declared: Sequence[TensorIO]) -> dict[str, npt.NDArray[Any]]:
@@ -60,21 +61,6 @@ def random_inputs(declared: Sequence[TensorIO]) -> dict[str, npt.NDArray[Any]]:
         else:
             out[item.name] = generator.integers(0, 2, shape).astype(dtype)
     return out
-
-
-def run_reference(source: SourceModel, inputs: dict[str, npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
-    """The outputs of onnxruntime, graph optimisations off."""
-    try:
-        import onnxruntime  # noqa: PLC0415  (an optional dependency)
-    except ImportError as error:
-        raise SerenityError(
-            "verification needs onnxruntime, which is not installed", hint="pip install onnxruntime"
-        ) from error
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(source.path), options, providers=["CPUExecutionProvider"])
-    return list(session.run(None, inputs))
 
 
 def run_compiled(
@@ -98,8 +84,10 @@ def entry_function(module: Any) -> str:
     return next(name for name in names if not name.startswith("__") and "$async" not in name)
 
 
-def compare(found: Sequence[npt.NDArray[Any]], expected: Sequence[npt.NDArray[Any]]) -> Verification:
-    """Largest differences over all outputs; relative to each output's largest value."""
+def compare(
+    found: Sequence[npt.NDArray[Any]], expected: Sequence[npt.NDArray[Any]], reference: str
+) -> Verification:
+    """Largest differences over all outputs from `reference`'s; relative to each output's largest value."""
     max_abs = max_rel = 0.0
     passed = len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
@@ -120,4 +108,4 @@ def compare(found: Sequence[npt.NDArray[Any]], expected: Sequence[npt.NDArray[An
             relative = absolute
             passed &= bool(np.array_equal(one, other))
         max_abs, max_rel = max(max_abs, absolute), max(max_rel, relative)
-    return Verification("onnxruntime", max_abs, max_rel, bool(passed))
+    return Verification(reference, max_abs, max_rel, bool(passed))

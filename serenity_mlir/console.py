@@ -50,26 +50,29 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 def print_report(report: Report) -> None:
     """The before/after table of one compilation."""
+    from rich import box  # noqa: PLC0415  (as above)
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     memory = report.memory
     console = stderr()
-    table = Table(title=Text(f"{report.model.path}  ({report.target})"), title_justify="left")
+    title = Text(f"{report.model.path}  ({report.target})")
+    # Slim enough for 80 columns with nine-digit sizes.
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading, justify in (("bytes", "left"), ("live peak", "right"), ("arena", "right"), ("", "left")):
         table.add_column(heading, justify="right" if justify == "right" else "left")
     if memory.stock is not None:
         for name in ("max_concurrency", "min_peak_memory", "debug"):
             value = getattr(memory.stock, name)
             note = "best of stock" if value is not None and value == memory.stock.best else ""
-            table.add_row(f"stock IREE, {name.replace('_', '-')}", "", _bytes(value), note)
+            table.add_row(f"stock {name.replace('_', '-')}", "", _bytes(value), note)
     table.add_row("file order", _bytes(memory.file_order.peak), _bytes(memory.file_order.arena), "")
     table.add_row("final", _bytes(memory.final.peak), _bytes(memory.final.arena), _proof(report))
     table.add_row("slab in the artefact", "", _bytes(memory.slab), _ratio(report))
     table.add_section()
     table.add_row("inputs", "", _bytes(memory.inputs), "caller-owned")
     table.add_row("outputs", "", _bytes(memory.outputs), "caller-owned")
-    table.add_row("RAM: slab + inputs + outputs", "", _bytes(memory.ram), "")
+    table.add_row("RAM: slab, in, out", "", _bytes(memory.ram), "")
     table.add_row("weights", "", _bytes(memory.weights), "")
     console.print(table)
     _print_peak(console, report)
@@ -110,11 +113,11 @@ def _proof(report: Report) -> str:
         return "proven optimal"
     if report.memory.lower_bound is None or report.memory.gap is None:
         return ""
-    return f"at most {report.memory.gap:.1%} above the optimum"
+    return f"within {report.memory.gap:.1%} of the optimum"
 
 
 def _ratio(report: Report) -> str:
     stock = report.memory.stock
     if stock is None or not stock.best or not report.memory.slab:
         return ""
-    return f"{stock.best / report.memory.slab:.2f}x smaller than the best of stock"
+    return f"{stock.best / report.memory.slab:.2f}x less than best of stock"

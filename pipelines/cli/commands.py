@@ -69,7 +69,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     if figures.verify is not None and not figures.verify.passed:
         console.print_report(figures)
         raise SerenityError(
-            "the compiled module and onnxruntime disagree: nothing is written",
+            f"the compiled module and {figures.verify.reference} disagree: nothing is written",
             file=str(model),
             hint="please report this model",
         )

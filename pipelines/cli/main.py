@@ -50,7 +50,7 @@ def _common(command: Any) -> Any:
 @click.option(
     "--phase", default="stream", show_default=True, help="With --emit mlir: the IREE phase to stop after."
 )
-@click.option("--verify", is_flag=True, help="Run the result beside onnxruntime.")
+@click.option("--verify", is_flag=True, help="Run the result beside onnxruntime, or else onnx.reference.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE.json", help="Write the figures.")
 @click.option(
     "--budget-ram", type=click.IntRange(min=0), metavar="BYTES", help="Exit 3 if RAM is above this."

@@ -13,7 +13,8 @@ from random_weights import weight_bytes, write_with_weights
 
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.source import restore_dtype
-from serenity_mlir.pipelines.verify import random_inputs, run_reference
+from serenity_mlir.pipelines.reference import run_reference
+from serenity_mlir.pipelines.verify import random_inputs
 from serenity_mlir.report import Report
 
 # Above this the weights of a light model make compiling slow: its bytes are tested with the

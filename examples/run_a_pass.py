@@ -1,0 +1,49 @@
+"""A pass from Python: parse MLIR, run `serenity-schedule-tensors`, read what it found, print.
+
+    python examples/run_a_pass.py [FILE.mlir]
+
+Figures go to stderr, IR to stdout. The same from a shell:
+
+    serenity-opt FILE.mlir --pass-pipeline='builtin.module(serenity-schedule-tensors{annotate=true})'
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from serenity_mlir.dialect_passes.mlir import ir, make_context
+from serenity_mlir.dialect_passes.tensors.schedule_tensors import ScheduleTensorsPass
+
+# Two branches that each reduce a large tensor: one after the other, one large tensor is enough.
+BRANCHES = """
+func.func @branches(%x: tensor<4096xf32>) -> tensor<1xf32> {
+  %a = tosa.abs %x : (tensor<4096xf32>) -> tensor<4096xf32>
+  %b = tosa.exp %x : (tensor<4096xf32>) -> tensor<4096xf32>
+  %least = tosa.reduce_min %a axis(0) : (tensor<4096xf32>) -> tensor<1xf32>
+  %most = tosa.reduce_max %b axis(0) : (tensor<4096xf32>) -> tensor<1xf32>
+  %sum = tosa.add %least, %most : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  return %sum : tensor<1xf32>
+}
+"""
+
+
+def main() -> None:
+    text = Path(sys.argv[1]).read_text() if len(sys.argv) > 1 else BRANCHES
+    module = ir.Module.parse(text, make_context())
+    for function in ScheduleTensorsPass(time_limit=2.0, annotate=True).apply(module.operation):
+        if function.refusal is not None:
+            print(f"@{function.function} is left alone: {function.refusal}", file=sys.stderr)
+            continue
+        proof = "minimal" if function.optimal else f"no order is below {function.lower_bound:,}"
+        print(
+            f"@{function.function}: {function.ops} ops, {function.file_peak:,} bytes live at the peak in "
+            f"file order, {function.final_peak:,} now ({proof})",
+            file=sys.stderr,
+        )
+    module.operation.verify()
+    print(module)
+
+
+if __name__ == "__main__":
+    main()
