@@ -15,7 +15,7 @@ from serenity_mlir.arena.exact import luby
 from serenity_mlir.arena.first_fit import height, heuristics
 from serenity_mlir.arena.iree_layout import PackSlice, iree_layout
 from serenity_mlir.arena.problem import Sections, segments
-from serenity_mlir.arena.search import SELECTIONS, Preordered, Refuted, Search
+from serenity_mlir.arena.search import SELECTIONS, OutOfBudget, Preordered, Refuted, Search
 from serenity_mlir.liveness import Slice
 
 
@@ -65,6 +65,45 @@ def decide(items: list[Slice], selection: str, seed: int) -> None:
 @given(interval_slices(6, size=5), st.sampled_from(sorted(SELECTIONS)), st.integers(0, 99))
 def test_search_decides_every_capacity_rightly(items: list[Slice], selection: str, seed: int) -> None:
     decide(items, selection, seed)
+
+
+def near_the_gap(rng: random.Random) -> list[Slice]:
+    """Variations of `ABOVE_PEAK`, of which a fifth do not fit their peak either."""
+    items = [Slice(item.start * 2, item.end * 2, item.size * 3) for item in ABOVE_PEAK]
+    for _ in range(rng.randrange(1, 6)):
+        index = rng.randrange(len(items))
+        item = items[index]
+        change = rng.choice(["split", "shift", "resize"])
+        if change == "split" and item.size > 1:
+            lower = rng.randrange(1, item.size)
+            items[index] = Slice(item.start, item.end, lower)
+            items.append(Slice(item.start, item.end, item.size - lower))
+        elif change == "shift":
+            items[index] = Slice(item.start, max(item.end + rng.choice([-1, 1]), item.start + 1), item.size)
+        else:
+            items[index] = Slice(item.start, item.end, max(item.size + rng.choice([-1, 1]), 1))
+    small = [rng.randrange(2, 17) for _ in range(rng.randrange(9))]
+    return items + [Slice(start, start + rng.randrange(1, 4), rng.randrange(1, 3)) for start in small]
+
+
+def test_searches_never_contradict_each_other() -> None:
+    """No brute force reaches this size, but a plan that one search finds no other may refute."""
+    refuted = 0
+    for seed in range(200):
+        rng = random.Random(seed)
+        for _, problem in segments(near_the_gap(rng), 1):
+            verdicts = set()
+            for selection in [*SELECTIONS, *SELECTIONS]:
+                order = rng.sample(range(len(problem)), len(problem))
+                search = Search(Preordered(problem, Sections.of(problem), order), problem.peak, selection)
+                try:
+                    outcome = search.run(2000, time.monotonic() + 60)
+                except OutOfBudget:
+                    continue
+                verdicts.add(isinstance(outcome, Refuted))
+            assert len(verdicts) < 2, (seed, problem)
+            refuted += verdicts == {True}
+    assert refuted > 30
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
