@@ -16,34 +16,27 @@ will run, and know neither dependences nor live ranges nor intervals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.access import constant_index, is_resource
-from serenity_mlir.dialect_passes.stream.regions import Region, functions, regions
-from serenity_mlir.dialect_passes.stream.symbolic_memory import (
-    UNDEFINED,
-    UNIFORM,
-    Content,
-    Memory,
-    Terms,
-    refines,
+from serenity_mlir.dialect_passes.stream.regions import regions
+from serenity_mlir.dialect_passes.stream.symbolic_machine import (
+    Body,
+    Machine,
+    NotConstantError,
+    decode,
+    outer_names,
+    outputs_of,
 )
+from serenity_mlir.dialect_passes.stream.symbolic_memory import Content, Terms, refines
 from serenity_mlir.errors import CheckFailed
-
-_READS, _WRITES = 1, 2
-_ORDER_ONLY = ("stream.cmd.flush", "stream.cmd.invalidate", "stream.cmd.discard", "stream.yield")
-_NESTED = ("stream.cmd.serial", "stream.cmd.concurrent")
-_PACK = "stream.resource.pack"
 
 
 def check_order(reference: ir.Operation, module: ir.Operation) -> int:
     """Prove that each region of `module` leaves in every buffer what that of `reference` does.
 
     Returns:
-        How many regions were compared. A region whose sizes or offsets are no constants, or
-        that calls out, is not: nothing is reordered in those.
+        How many regions were compared. Those with sizes or offsets that are no constants are
+        not, and nothing is reordered in them; neither are those with calls or collectives, which
+        the scheduler treats as barriers.
 
     Raises:
         CheckFailed: Some captured buffer would hold something else.
@@ -52,6 +45,8 @@ def check_order(reference: ir.Operation, module: ir.Operation) -> int:
     compared = 0
     for ours, theirs in _paired(module, reference):
         found, expected = _final(ours, terms), _final(theirs, terms)
+        if (found is None) != (expected is None):
+            raise CheckFailed(f"region {ours.name} can be followed in one of the two programs only")
         if found is None or expected is None:
             continue
         compared += 1
@@ -79,11 +74,11 @@ def check_layout(sliced: ir.Operation, planned: ir.Operation) -> int:
     """
     compared = 0
     for ours, theirs in _paired(planned, sliced):
-        one, other = _Machine(ours), _Machine(theirs)
+        one, other = Machine(ours), Machine(theirs)
         try:
             for step, other_step in zip(ours.steps(), theirs.steps(), strict=True):
                 _lockstep(one, step, other, other_step, ours.name)
-        except _NotConstantError:
+        except NotConstantError:
             continue
         compared += 1
         for number, (content, wanted) in enumerate(zip(one.captured(), other.captured(), strict=True)):
@@ -92,246 +87,39 @@ def check_layout(sliced: ir.Operation, planned: ir.Operation) -> int:
     return compared
 
 
-class _NotConstantError(Exception):
-    """An offset or a length is no constant, or an op is not understood."""
-
-
-@dataclass(frozen=True)
-class _Body:
-    """A region with names for values around it that mean the same in both programs."""
-
-    region: Region
-    names: dict[ir.Value, str]
-
-    @property
-    def name(self) -> str:
-        return self.region.name
-
-    def steps(self) -> Iterator[ir.Operation]:
-        return _steps(self.region.op.regions[0].blocks[0])
-
-
-def _paired(module: ir.Operation, reference: ir.Operation) -> list[tuple[_Body, _Body]]:
+def _paired(module: ir.Operation, reference: ir.Operation) -> list[tuple[Body, Body]]:
     ours, theirs = (regions(one, "stream.cmd.execute") for one in (module, reference))
     if [region.name for region in ours] != [region.name for region in theirs]:
         raise CheckFailed(f"{len(ours)} execution regions where the reference has {len(theirs)}")
-    names, other_names = _outer_names(module), _outer_names(reference)
-    return [(_Body(one, names), _Body(other, other_names)) for one, other in zip(ours, theirs, strict=True)]
+    names, other_names = outer_names(module), outer_names(reference)
+    return [(Body(one, names), Body(other, other_names)) for one, other in zip(ours, theirs, strict=True)]
 
 
-@dataclass
-class _Machine:
-    """Symbolic memory of one region, one `Memory` for each storage and each slice."""
-
-    body: _Body
-    terms: Terms = field(default_factory=Terms)
-    memory: dict[str, Memory] = field(default_factory=dict)
-    storage: dict[ir.Value, tuple[str, int]] = field(default_factory=dict)
-    outliving: list[tuple[ir.Value, int | None]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Give each captured operand its storage; subviews of one resource share it."""
-        execute = self.body.region.op
-        captured = [operand for operand in execute.operands if is_resource(operand)]
-        known: dict[ir.Value, str] = {}
-        arguments = execute.regions[0].blocks[0].arguments
-        for index, (operand, argument) in enumerate(zip(captured, arguments, strict=True)):
-            base, slice_number, offset = _base(operand)
-            name = known.setdefault(base, f"#{index}")
-            slab = _is_slab(base)
-            label = name if slice_number is None else f"{name}/{slice_number}"
-            if label not in self.memory:
-                fresh = slab or slice_number is not None
-                self.memory[label] = Memory(UNDEFINED if fresh else self.terms.intern("initial", name))
-            self.storage[argument] = label, offset
-            if not slab:
-                size = constant_index(execute.operands[len(captured) + index])
-                self.outliving.append((argument, size))
-
-    def captured(self) -> list[Content]:
-        """What each buffer that outlives the region holds now, in the order of capture."""
-        out = []
-        for argument, size in self.outliving:
-            label, offset = self.storage[argument]
-            memory = self.memory[label]
-            out.append(memory.everything() if size is None else memory.read(offset, offset + size))
-        return out
-
-    def locate(self, resource: ir.Value, offset: ir.Value) -> tuple[Memory, int]:
-        label, base = self.storage[resource]
-        slice_number, start = _address(offset)
-        if slice_number is not None:
-            label = f"{label}/{slice_number}"
-            self.memory.setdefault(label, Memory(UNDEFINED))
-        return self.memory[label], base + start
-
-    def read(self, resource: ir.Value, offset: ir.Value, length: ir.Value) -> Content:
-        memory, start = self.locate(resource, offset)
-        return memory.read(start, start + _constant(length))
-
-    def write(self, resource: ir.Value, offset: ir.Value, content: Content) -> None:
-        memory, start = self.locate(resource, offset)
-        memory.write(start, start + content[-1][1] if content else start, content)
-
-    def describe(self, value: ir.Value) -> str:
-        """A name for a scalar that means the same in both programs."""
-        owner = value.owner
-        if not isinstance(owner, ir.Block) and owner.name == "arith.constant":
-            return str(owner.attributes["value"])
-        if value in self.body.names:
-            return self.body.names[value]
-        raise _NotConstantError
-
-
-@dataclass(frozen=True)
-class _Step:
-    """What one op does: ranges that it reads, ranges that it writes, and what it is."""
-
-    reads: tuple[tuple[ir.Value, ir.Value, ir.Value], ...]
-    writes: tuple[tuple[ir.Value, ir.Value, ir.Value], ...]
-    what: tuple[str, ...]
-
-
-def _decode(machine: _Machine, op: ir.Operation) -> _Step:
-    if op.name == "stream.cmd.fill":
-        target, _, offset, length, value = op.operands
-        return _Step((), ((target, offset, length),), ("fill", machine.describe(value)))
-    if op.name == "stream.cmd.copy":
-        source, _, source_offset, target, _, target_offset, length = op.operands
-        return _Step(((source, source_offset, length),), ((target, target_offset, length),), ("copy",))
-    if op.name == "stream.cmd.dispatch":
-        return _decode_dispatch(machine, op)
-    if op.name in _ORDER_ONLY:
-        return _Step((), (), ("nothing",))
-    raise _NotConstantError
-
-
-def _decode_dispatch(machine: _Machine, op: ir.Operation) -> _Step:
-    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    starts = [sum(segments[:index]) for index in range(len(segments))]
-    operands = list(op.operands)
-    bindings = [
-        (operands[starts[2] + index], operands[starts[4] + index], operands[starts[5] + index])
-        for index in range(segments[2])
-    ]
-    accesses = [ir.IntegerAttr(item).value for item in ir.ArrayAttr(op.attributes["resource_accesses"])]
-    pairs = list(zip(bindings, accesses, strict=True))
-    return _Step(
-        tuple(binding for binding, access in pairs if access & _READS),
-        tuple(binding for binding, access in pairs if access & _WRITES),
-        ("dispatch", str(op.attributes["entry_points"]), *map(machine.describe, operands[: starts[2]])),
-    )
-
-
-def _outputs(machine: _Machine, step: _Step, inputs: tuple[Content, ...]) -> Iterator[Content]:
-    """What the op puts into each range that it writes."""
-    for index, (_, _, length) in enumerate(step.writes):
-        if step.what[0] == "copy":
-            yield inputs[0]
-        elif step.what[0] == "fill":
-            yield ((0, _constant(length), machine.terms.intern(*step.what), UNIFORM),)
-        else:
-            yield ((0, _constant(length), machine.terms.intern(step.what, inputs, index), 0),)
-
-
-def _final(body: _Body, terms: Terms) -> list[Content] | None:
+def _final(body: Body, terms: Terms) -> list[Content] | None:
     """What the captured buffers hold after the region; None where it is not understood."""
-    machine = _Machine(body, terms)
+    machine = Machine(body, terms)
     try:
         for op in body.steps():
-            step = _decode(machine, op)
+            step = decode(machine, op)
             inputs = tuple(machine.read(*source) for source in step.reads)
-            outputs = list(_outputs(machine, step, inputs))
+            outputs = list(outputs_of(machine, step, inputs))
             for (resource, offset, _), content in zip(step.writes, outputs, strict=True):
                 machine.write(resource, offset, content)
-    except _NotConstantError:
+    except NotConstantError:
         return None
     return machine.captured()
 
 
-def _lockstep(one: _Machine, op: ir.Operation, other: _Machine, other_op: ir.Operation, region: str) -> None:
+def _lockstep(one: Machine, op: ir.Operation, other: Machine, other_op: ir.Operation, region: str) -> None:
     """One step of both programs; what the second reads is what the first must read."""
-    step, expected = _decode(one, op), _decode(other, other_op)
+    step, expected = decode(one, op), decode(other, other_op)
     inputs = tuple(other.read(*source) for source in expected.reads)
     for source, content in zip(step.reads, inputs, strict=True):
         if not refines(one.read(*source), content):
             raise CheckFailed(f"region {region}: {step.what[1:2] or step.what} would read a clobbered byte")
-    outputs = list(_outputs(other, expected, inputs))
+    outputs = list(outputs_of(other, expected, inputs))
     for (resource, offset, _), (other_resource, other_offset, _), content in zip(
         step.writes, expected.writes, outputs, strict=True
     ):
         one.write(resource, offset, content)
         other.write(other_resource, other_offset, content)
-
-
-def _steps(block: ir.Block) -> Iterator[ir.Operation]:
-    for item in block.operations:
-        op = item.operation
-        if op.name in _NESTED:
-            yield from _steps(op.regions[0].blocks[0])
-        else:
-            yield op
-
-
-def _base(value: ir.Value) -> tuple[ir.Value, int | None, int]:
-    """The storage that `value` is a subview of, the slice of it if packed, and where in that."""
-    slice_number, offset = None, 0
-    while not isinstance(value.owner, ir.Block) and value.owner.name == "stream.resource.subview":
-        try:
-            number, start = _address(value.owner.operands[2])
-        except _NotConstantError:
-            break
-        if number is not None and slice_number is not None:
-            break
-        slice_number = number if number is not None else slice_number
-        offset += start
-        value = value.owner.operands[0]
-    return value, slice_number, offset
-
-
-def _is_slab(value: ir.Value) -> bool:
-    """Storage that one region allocates for its own slices and gives back."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "stream.resource.alloca":
-        return False
-    users = [use.owner.operation.name for use in value.uses]
-    return sorted(users) == ["stream.cmd.execute", "stream.resource.dealloca"]
-
-
-def _address(offset: ir.Value) -> tuple[int | None, int]:
-    """The slice that an offset points into, if any, and the bytes from its start."""
-    owner = offset.owner
-    if isinstance(owner, ir.Block):
-        raise _NotConstantError
-    if owner.name == _PACK:
-        return ir.OpResult(offset).result_number, 0
-    if owner.name == "arith.addi":
-        (left, start), (right, more) = (_address(operand) for operand in owner.operands)
-        if left is not None and right is not None:
-            raise _NotConstantError
-        return (right if left is None else left), start + more
-    return None, _constant(offset)
-
-
-def _constant(value: ir.Value) -> int:
-    number = constant_index(value)
-    if number is None:
-        raise _NotConstantError
-    return number
-
-
-def _outer_names(module: ir.Operation) -> dict[ir.Value, str]:
-    """Names for values outside the regions. Constants go by value: plans add some."""
-    names: dict[ir.Value, str] = {}
-    for function_name, function in functions(module):
-        count = 0
-        for block in function.regions[0].blocks:
-            for argument in block.arguments:
-                names[argument], count = f"{function_name}:{count}", count + 1
-            for item in block.operations:
-                op = item.operation
-                if op.name in ("arith.constant", _PACK):
-                    continue
-                for result in op.results:
-                    names[result], count = f"{function_name}:{count}", count + 1
-    return names
