@@ -16,16 +16,23 @@ from serenity_mlir.schedulers.cuts import segments
 from serenity_mlir.schedulers.improve import improve
 from serenity_mlir.schedulers.problem import Partition, Problem
 from serenity_mlir.schedulers.result import Schedule
-from serenity_mlir.schedulers.task import Task, reduced
+from serenity_mlir.schedulers.task import Task, reduced, with_windows
 
 DEFAULT_TIME_LIMIT = 10.0
-DEFAULT_MAX_STATES = 1_000_000
+DEFAULT_MAX_STATES = 2_000_000
 
 _FIRST_LOOK = 20_000
 """States within which most graphs are solved; beams are not worth their time before that."""
 
-_FIRST_SHARE, _SKETCH_SHARE, _PROOF_SHARE = 0.2, 0.1, 0.5
-"""How much of what is left goes into the first look, into first orders, and then into the proof."""
+_SHARES = {"look": 0.15, "sketch": 0.1, "polish": 0.2, "bound": 0.2, "proof": 0.6}
+"""How much of what is left then each stage gets; the last one, "rest", gets all of it."""
+
+_POLISH_BEAMS = 3
+"""Widths of beams before the proof, which is the shorter, the better the order that it starts from."""
+
+_QUICK, _PROOF, _BOUND = 0.75, 1.0, 0.1
+"""Strides of the searches. Measured: with 0.75 the least time to a proof from a poor order; with 1 the
+least from a good one, but no bound without a proof."""
 
 _LARGEST = 8192
 """Nodes of a segment beyond which bitmasks take too much memory; it is improved by windows only."""
@@ -44,8 +51,8 @@ def schedule(
     Args:
         graph: What to order.
         time_limit: Wall time to spend, in seconds.
-        max_states: Search states to spend; they take about 300 bytes each in graphs of 100 ops, and
-            as many more as bitmasks of the ops are longer.
+        max_states: Search states to spend. They bound the memory: about 150 bytes each in graphs of
+            100 ops (measured), and as many more as bitmasks of the ops are longer.
 
     Raises:
         CheckFailed: The order found is not legal or not what it was said to be: our fault.
@@ -104,11 +111,9 @@ class _Hunt:
     """
 
     def __init__(self, graph: MemoryGraph) -> None:
-        self.whole = Problem.of(graph)
-        parts = segments(self.whole.preds, self.whole.succs)
-        self.segments = _by_baseline(graph, parts)
+        self.graph = graph
         self.lower = lower_bound(graph)
-        self._partition = Partition(self.whole, parts)
+        self.segments = _by_baseline(graph, segments(graph.preds, graph.succs), self.lower)
 
     @property
     def upper(self) -> int:
@@ -118,38 +123,46 @@ class _Hunt:
     def run(self, budget: Budget) -> None:
         """Improves the order and the bound until they meet or the budget is spent."""
         hard = [i for i, segment in enumerate(self.segments) if segment.peak > self.lower]
+        if not hard or budget.spent:
+            return
         hard.sort(key=lambda i: -self.segments[i].peak)
+        whole = Problem.of(self.graph)
+        partition = Partition(whole, [segment.ops for segment in self.segments])
         for left, index in zip(range(len(hard), 0, -1), hard, strict=True):
             if self.segments[index].peak > self.lower and not budget.spent:
-                self._look(index, budget.part(_FIRST_SHARE / left))
-        for task, share in self._open(_SKETCH_SHARE):
+                self._look(index, partition, budget.part(_SHARES["look"] / left))
+        for task, share in self._open("sketch"):
             task.sketch(self.lower, budget.part(share))
-        for task, share in self._open(_PROOF_SHARE):
-            self._solve(task, budget.part(share))
-        for task, share in self._open(1.0):
-            task.polish(self.lower, budget.part(share))
-        for task, share in self._open(1.0):
-            self._solve(task, budget.part(share))
-        self._smooth(budget)
+            self._solve(task, budget.part(states=_FIRST_LOOK), _PROOF)
+        for task, share in self._open("polish"):
+            task.polish(self.lower, budget.part(share), _POLISH_BEAMS)
+        for task, share in self._open("bound"):
+            self._solve(task, budget.part(share), _BOUND)
+        for task, share in self._open("proof"):
+            self._solve(task, budget.part(share), _PROOF)
+        for task, share in self._open("rest"):
+            task.polish(self.lower, budget.part(share / 2))
+            self._solve(task, budget.part(share), _PROOF)
+        self._smooth(whole, budget)
 
-    def _look(self, index: int, budget: Budget) -> None:
+    def _look(self, index: int, partition: Partition, budget: Budget) -> None:
         """Prepares a segment, and solves it if that is easy."""
         segment = self.segments[index]
         if len(segment.ops) > _LARGEST:
             return
         rank = dict(zip(segment.order, range(len(segment.ops)), strict=True))
-        for problem in reduced(self._partition.problem(index), budget):
+        for problem in reduced(partition.problem(index), budget):
             segment.tasks.append(Task(problem, rank, segment.method, segment.peak))
         for task in sorted(segment.tasks, key=lambda task: -task.peak):
             if task.peak > self.lower:
-                self._solve(task, budget.part(states=_FIRST_LOOK))
+                self._solve(task, budget.part(states=_FIRST_LOOK), _QUICK)
 
-    def _solve(self, task: Task, budget: Budget) -> None:
-        task.solve(self.lower, budget)
+    def _solve(self, task: Task, budget: Budget, stride: float) -> None:
+        task.solve(self.lower, budget, stride=stride, polished=stride == _PROOF)
         self.lower = max(self.lower, task.bound)
 
-    def _open(self, share: float) -> Iterator[tuple[Task, float]]:
-        """Tasks on which the peak depends, worst first, each with its part of a share of the budget."""
+    def _open(self, stage: str) -> Iterator[tuple[Task, float]]:
+        """Tasks on which the peak depends, worst first, each with its part of what is left at its turn."""
         tasks = [
             task
             for segment in self.segments
@@ -160,21 +173,21 @@ class _Hunt:
         tasks.sort(key=lambda task: -task.peak)
         for left, task in zip(range(len(tasks), 0, -1), tasks, strict=True):
             if task.peak > self.lower:
-                yield task, share / left
+                yield task, _SHARES.get(stage, 1.0) / left
 
-    def _smooth(self, budget: Budget) -> None:
+    def _smooth(self, whole: Problem, budget: Budget) -> None:
         """Improves segments that are too large for anything else."""
         if all(segment.tasks or segment.best <= self.lower for segment in self.segments):
             return
         order, _ = self.result()
-        better = improve(self.whole, order, floor=self.lower, budget=budget, widths=_SMOOTH)
-        hills = self.whole.hills(better)
+        better = improve(whole, order, floor=self.lower, budget=budget, widths=_SMOOTH)
+        _, hills = whole.profile(better)
         for segment in self.segments:
             top = max(hills[segment.ops.start : segment.ops.stop])
             if not segment.tasks and top < segment.peak:
                 segment.peak = top
                 segment.order = better[segment.ops.start : segment.ops.stop]
-                segment.method += "+windows"
+                segment.method = with_windows(segment.method)
 
     def result(self) -> tuple[tuple[int, ...], str]:
         """The best order known, and the methods that found it."""
@@ -195,10 +208,15 @@ class _Hunt:
         return tuple(order), ", ".join(methods) or "file-order"
 
 
-def _by_baseline(graph: MemoryGraph, parts: Sequence[range]) -> list[_Segment]:
-    """Segments in the order of the baseline that is best in each: all run them one after the other."""
+def _by_baseline(graph: MemoryGraph, parts: Sequence[range], floor: int) -> list[_Segment]:
+    """Segments in the order of the baseline that is best in each: all run them one after the other.
+
+    Baselines that cannot matter, because no segment exceeds `floor` any more, are not tried.
+    """
     out: list[_Segment] = []
     for name, baseline in BASELINES.items():
+        if out and all(segment.peak <= floor for segment in out):
+            break
         order = baseline(graph)
         live = live_bytes(live_ranges(graph, order), len(order))
         peaks = [max(live[part.start : part.stop]) for part in parts]

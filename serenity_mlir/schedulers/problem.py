@@ -111,13 +111,14 @@ class Problem:
         """For each storage the bitmask of the nodes that touch it."""
         return tuple(sum(1 << node for node in storage.spans) for storage in self.storages)
 
-    def hills(self, order: Sequence[int]) -> list[int]:
-        """The most bytes live during each node when all run in `order`."""
+    def profile(self, order: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The bytes live before each node and the most during it, when all run in `order`."""
         started = [storage.live_in for storage in self.storages]
         left = [len(storage.spans) for storage in self.storages]
         live = self.base + sum(storage.size for storage in self.storages if storage.live_in)
-        out = []
+        before, hills = [], []
         for node in order:
+            before.append(live)
             hill, step = live, self.nodes[node].hill
             for index in self.touches[node]:
                 storage = self.storages[index]
@@ -130,12 +131,12 @@ class Problem:
                 if not left[index] and not storage.live_out:
                     live -= storage.size
                     hill -= storage.size if last < step else 0
-            out.append(hill)
-        return out
+            hills.append(hill)
+        return before, hills
 
     def peak(self, order: Sequence[int]) -> int:
         """The most bytes live at once when all nodes run in `order`; 0 without nodes."""
-        return max(self.hills(order), default=0)
+        return max(self.profile(order)[1], default=0)
 
     def ops_of(self, order: Sequence[int]) -> list[int]:
         """The ops of the graph, when the nodes run in `order`."""

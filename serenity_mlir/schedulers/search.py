@@ -1,8 +1,8 @@
 """Bottleneck best-first search over downsets, from both ends at once.
 
 Levels are peaks. At each level all states are explored that can be reached within it; once one
-direction has none left, no order has that peak, and the next level is the smallest peak that was
-cut off. So the first order found is optimal, and the level always is a proven lower bound.
+direction has none left, no order has that peak, and the smallest peak that was cut off is a proven
+lower bound.
 
 Two rules keep the states few. Both rest on live bytes being a submodular function of the set of
 nodes that have run: what a node adds only falls, and what it frees only grows, as others run.
@@ -15,12 +15,9 @@ nodes that have run: what a node adds only falls, and what it frees only grows, 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
-from itertools import pairwise
 
 from serenity_mlir.schedulers.budget import Budget
-from serenity_mlir.schedulers.problem import Problem
-from serenity_mlir.schedulers.side import Side
+from serenity_mlir.schedulers.side import Side, Sides
 
 State = tuple[int, int, int]
 """The nodes that have run, the bytes live then, and the nodes that are ready."""
@@ -136,10 +133,13 @@ class Frontier:
             done, ready = state, ready & ~state | new
 
     def _valley(self, done: int, live: int, ready: int, target: int, level: int) -> State | None:
-        """Runs nodes of `ready`, and those that become ready, that are forced, down to `target` bytes.
+        """Runs on from a node, by moves that leave no choice, until live bytes are down to `target`.
 
-        All of them descend from the node that ran last before, so without it none of them can run:
-        between the state before it and the one returned none has fewer bytes live than the latter.
+        Only nodes of `ready` and those that become ready run: forced ones, or the only one there
+        is. All descend from the node that ran last before, so without it none of them can run; a
+        state on the way without a forced one has no fewer bytes live than with it; and one without
+        an only one ends there, above the target. So between the state before that node and the one
+        returned, none has fewer bytes live than the latter.
         """
         table, rest = self.side.table, ready
         while rest:
@@ -147,7 +147,7 @@ class Frontier:
             rest ^= low
             depends_on, effects = table[low]
             hill, net, new = effects[done & depends_on]
-            if net <= 0 and live + hill <= level:
+            if (net <= 0 or low == ready) and live + hill <= level:
                 done |= low
                 live += net
                 ready = rest = ready ^ low | new
@@ -155,42 +155,43 @@ class Frontier:
                     return done, live, ready
         return None
 
-    def path(self, state: int, level: int) -> Iterator[int]:
+    def path(self, state: int, level: int) -> list[int]:
         """The nodes of `state` in an order with no hill above `level`, in this direction."""
         states = [state]
         while states[-1]:
             states.append(self._reached[states[-1]])
-        for before, after in pairwise(reversed(states)):
-            yield from self.side.forced(before, after & ~before, level)
+        return self.side.path(states[::-1], level)
 
 
 class Search:
     """A search that can be interrupted and taken up again.
 
     Attributes:
-        level: No order has a peak below this, except that orders with a peak of `floor` or less
+        bound: No order has a peak below this, except that orders with a peak of `floor` or less
             are not told apart.
-        ceiling: Only orders with a smaller peak are looked for; may be lowered between runs.
+        ceiling: Only orders with a smaller peak are looked for.
     """
 
-    def __init__(self, problem: Problem, *, floor: int, ceiling: int) -> None:
+    def __init__(self, sides: Sides, *, floor: int, ceiling: int, stride: float = 0.0) -> None:
         """Prepares a search.
 
         Args:
-            problem: What to order.
+            sides: The moves of the problem to be solved, which several searches can share.
             floor: A peak up to which orders are equally good, such as a proven lower bound.
             ceiling: The peak of an order that is known.
+            stride: How far the level is raised above the bound, as a share of the way to the
+                ceiling. With 0 the first order found is optimal, but each state is taken up once
+                for each level; with 1 all states are expanded once and more is dominated, but there
+                is no bound before the end, and an order found still has to be proven optimal.
         """
-        self.level = floor
+        self.bound = floor
         self.ceiling = ceiling
-        self._ends = Frontier(Side(problem, backward=False)), Frontier(Side(problem, backward=True))
+        self._stride = stride
+        self._level = floor
+        self._ends = Frontier(sides.forward), Frontier(sides.backward)
         # The clock is read once a chunk; a state of a large problem takes longer.
-        self._chunk = max(1, 8192 // (len(problem.nodes) + 64))
-
-    @property
-    def sides(self) -> tuple[Side, Side]:
-        """The moves forwards and backwards."""
-        return self._ends[0].side, self._ends[1].side
+        self._chunk = max(1, 8192 // (len(sides.forward.problem.nodes) + 64))
+        self.raise_bound(floor)
 
     @property
     def states(self) -> int:
@@ -200,38 +201,39 @@ class Search:
     @property
     def proven(self) -> bool:
         """Whether no order has a peak below the ceiling."""
-        return self.level >= self.ceiling
+        return self.bound >= self.ceiling
 
-    def run(self, budget: Budget, floor: int = 0) -> list[int] | None:
+    def run(self, budget: Budget) -> list[int] | None:
         """Searches on until an order is found, none can be, or the budget is spent.
 
-        Args:
-            budget: What may be spent; charging it is left to the caller.
-            floor: A new floor, if it is above the level.
+        Charging the budget is left to the caller.
 
         Returns:
-            The nodes in an order with a peak of `level` or less: optimal if that is above the floor.
+            The nodes in an order with a peak below the ceiling; with a stride of 0 its peak is the
+            bound or less.
         """
         forward, backward = self._ends
         before = self.states
-        self._raise_level(floor)
         while not (self.proven or budget.spent or self.states - before >= budget.states):
             for end, other in ((forward, backward), (backward, forward)):
-                met = end.advance(self.level, self.ceiling, other, self._chunk)
+                met = end.advance(self._level, self.ceiling, other, self._chunk)
                 if met is not None:
                     full = end.side.full
                     done = met if end is forward else full ^ met
                     return [
-                        *forward.path(done, self.level),
-                        *reversed(list(backward.path(full ^ done, self.level))),
+                        *forward.path(done, self._level),
+                        *reversed(backward.path(full ^ done, self._level)),
                     ]
             for end in self._ends:
                 if end.exhausted:
                     cut_off = end.next_level
-                    self._raise_level(self.ceiling if cut_off is None else cut_off)
+                    self.raise_bound(self.ceiling if cut_off is None else cut_off)
         return None
 
-    def _raise_level(self, level: int) -> None:
-        self.level = max(self.level, level)
+    def raise_bound(self, bound: int) -> None:
+        """Takes note that no order has a peak below `bound`."""
+        self.bound = max(self.bound, bound)
+        way = max(0, self.ceiling - 1 - self.bound)
+        self._level = max(self._level, self.bound + int(way * self._stride))
         for end in self._ends:
-            end.release(self.level)
+            end.release(self._level)

@@ -139,45 +139,39 @@ class Side:
         waiting = [(1 << succ, _mask(self.preds[succ]) & ~bit) for succ in self.succs[node]]
         return Moves(hill, net, waiting, _CACHED // len(self.problem.nodes))
 
-    def forced(self, done: int, todo: int, level: int) -> list[int]:
-        """An order in which the nodes of `todo` run after `done`, none of them by choice.
+    def path(self, states: Sequence[int], level: int) -> list[int]:
+        """The nodes by which a search went from one state to the next, in an order.
 
-        One node, or nodes that each can run when its turn comes without raising live bytes and
-        without a hill above `level`; any order of those will do, as their moves only get smaller.
+        From state to state one node ran by choice, or several of which each could run when its turn
+        came without raising live bytes and without a hill above `level`, or was the only one left
+        that was ready. Any order of the former will do, as their moves only get smaller.
 
         Raises:
-            ValueError: There is no such order.
+            ValueError: The search cannot have gone this way.
         """
-        if not todo & (todo - 1):
-            return list(bits(todo))
         order: list[int] = []
-        live, stuck = self.live_after(done), False
-        while todo and not stuck:
-            stuck = True
-            for node in bits(todo & self.ready_after(done)):
-                depends_on, moves = self.table[1 << node]
-                hill, net, _ = moves[done & depends_on]
-                if net <= 0 and live + hill <= level:
-                    order.append(node)
-                    live, done, todo, stuck = live + net, done | 1 << node, todo ^ 1 << node, False
-        if todo:
-            raise ValueError("these nodes are not forced")
+        done, live = states[0], self.live
+        for state in states[1:]:
+            while todo := state & ~done:
+                ready = [node for node in bits(todo) if not self._before[node] & ~done]
+                for node in ready:
+                    depends_on, moves = self.table[1 << node]
+                    hill, net, _ = moves[done & depends_on]
+                    if live + hill <= level and (net <= 0 or len(ready) == 1):
+                        order.append(node)
+                        done, live = done | 1 << node, live + net
+                        break
+                else:
+                    raise ValueError("no path between these states")
         return order
 
-    def ready_after(self, done: int) -> int:
-        """The nodes outside `done` all of whose predecessors are in it."""
-        return sum(1 << node for node in bits(self.full & ~done) if not self._before[node] & ~done)
 
-    def live_after(self, done: int) -> int:
-        """Bytes live once exactly the nodes of `done` have run."""
-        live = self.problem.base
-        for storage, nodes in zip(self.problem.storages, self.problem.touching, strict=True):
-            enters, leaves = storage.live_in, storage.live_out
-            if self.backward:
-                enters, leaves = leaves, enters
-            if (enters or nodes & done) and (leaves or nodes & ~done):
-                live += storage.size
-        return live
+class Sides:
+    """Both directions of search over a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.forward = Side(problem, backward=False)
+        self.backward = Side(problem, backward=True)
 
 
 def _mask(nodes: Sequence[int]) -> int:

@@ -14,6 +14,10 @@ from itertools import pairwise
 from serenity_mlir.schedulers.problem import Problem, without_implied
 
 _ROUNDS = 64
+"""Most rounds in which colours are refined; branches that are longer are not told apart."""
+
+_WORK = 30_000
+"""Most nodes coloured in all rounds."""
 
 
 def order_twins(problem: Problem) -> Problem:
@@ -42,7 +46,7 @@ def _colors(problem: Problem) -> list[int]:
     """Numbers such that nodes that some automorphism exchanges have the same one."""
     colors = [0] * len(problem.nodes)
     kinds = 0
-    for _ in range(_ROUNDS):
+    for _ in range(min(_ROUNDS, 1 + _WORK // len(colors))):
         shapes = [
             (storage.size, storage.live_in, storage.live_out, tuple(sorted(colors[n] for n in storage.spans)))
             for storage in problem.storages

@@ -18,6 +18,7 @@ from serenity_mlir.schedulers.contract import contract
 from serenity_mlir.schedulers.cuts import cut_nodes
 from serenity_mlir.schedulers.problem import Partition, Problem
 from serenity_mlir.schedulers.search import Search
+from serenity_mlir.schedulers.side import Sides
 from serenity_mlir.schedulers.symmetry import order_twins
 
 PLENTY = 10**9
@@ -63,28 +64,28 @@ def test_schedule_of_identical_branches_is_optimal(graph: MemoryGraph) -> None:
 @given(graphs())
 def test_the_plain_search_is_optimal(graph: MemoryGraph) -> None:
     """Without baselines, bounds, cut nodes and contraction, which leave it little to do otherwise."""
-    search = Search(whole(graph), floor=0, ceiling=PLENTY)
+    search = Search(Sides(whole(graph)), floor=0, ceiling=PLENTY)
     order = search.run(unlimited())
     assert order is not None
     assert graph.is_legal(order)
-    assert peak(graph, order) == search.level == optimum(graph)
+    assert peak(graph, order) == search.bound == optimum(graph)
 
 
 @settings(max_examples=500)
 @given(graphs())
 def test_the_search_proves_what_is_below_its_ceiling(graph: MemoryGraph) -> None:
     best = optimum(graph)
-    search = Search(whole(graph), floor=0, ceiling=best)
+    search = Search(Sides(whole(graph)), floor=0, ceiling=best)
     assert search.run(unlimited()) is None
     assert search.proven
-    assert min(search.level, search.ceiling) == best
+    assert min(search.bound, search.ceiling) == best
 
 
 @settings(max_examples=1000)
 @given(graphs())
 def test_contraction_keeps_the_optimum(graph: MemoryGraph) -> None:
     problem = contract(whole(graph), unlimited())
-    search = Search(problem, floor=0, ceiling=PLENTY)
+    search = Search(Sides(problem), floor=0, ceiling=PLENTY)
     nodes = search.run(unlimited())
     assert nodes is not None
     order = problem.ops_of(nodes)
@@ -95,7 +96,7 @@ def test_contraction_keeps_the_optimum(graph: MemoryGraph) -> None:
 @settings(max_examples=500)
 @given(twins())
 def test_precedence_between_twins_keeps_the_optimum(graph: MemoryGraph) -> None:
-    search = Search(order_twins(whole(graph)), floor=0, ceiling=PLENTY)
+    search = Search(Sides(order_twins(whole(graph))), floor=0, ceiling=PLENTY)
     order = search.run(unlimited())
     assert order is not None
     assert graph.is_legal(order)
@@ -107,7 +108,7 @@ def test_precedence_between_twins_keeps_the_optimum(graph: MemoryGraph) -> None:
 def test_bounds_hold(graph: MemoryGraph) -> None:
     assert lower_bound(graph) <= optimum(graph)
     for order in some_orders(graph):
-        found = Problem.of(graph).hills(order)
+        _, found = Problem.of(graph).profile(order)
         assert all(found[step] >= necessarily_live(graph)[op] for step, op in enumerate(order))
 
 

@@ -8,7 +8,7 @@ import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from types import ModuleType
 
 import pytest
@@ -60,7 +60,7 @@ def test_randomly_wired_cells_are_solved(bench: ModuleType, unit: bool) -> None:
         assert found.peak == peak(graph, found.order)
         assert found.optimal
         assert found.peak <= min(peak(graph, baseline(graph)) for baseline in BASELINES.values())
-        assert found.states < 20_000  # not a clock: what they take is 300 to 8,000
+        assert found.states < 5000  # not a clock: what they take is 100 to 1,400
 
 
 def test_the_benchmark_reports(bench: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -89,12 +89,14 @@ def test_identical_branches_are_instant(graph: MemoryGraph, best: int) -> None:
 @pytest.mark.parametrize("length", [3000, 20_000])
 def test_long_chains(length: int) -> None:
     graph = dataflow([[op - 1] if op else [] for op in range(length)], [1 + op % 50 for op in range(length)])
-    start = perf_counter()
+    start = process_time()
     found = schedule(graph)
+    assert (
+        process_time() - start < length / 5000
+    )  # measured: a fifth of that; quadratic work takes far longer
     assert found.optimal
     assert found.order == graph.file_order
     assert found.segments == length
-    assert perf_counter() - start < length / 1000  # 0.1 s for 3,000; quadratic work takes far longer
 
 
 def local(count: int, reach: int, seed: int) -> MemoryGraph:
@@ -111,9 +113,10 @@ def local(count: int, reach: int, seed: int) -> MemoryGraph:
 )
 def test_the_time_limit_is_kept(bench: ModuleType, hard: Callable[[ModuleType], MemoryGraph]) -> None:
     graph = hard(bench)
-    start = perf_counter()
+    start, worked = perf_counter(), process_time()
     found = schedule(graph, time_limit=2.0)
-    assert perf_counter() - start < 2.5
+    assert process_time() - worked < 2.2  # on a busy machine the wall clock also measures the others
+    assert perf_counter() - start < 4.0
     assert not found.optimal
     assert 0 < found.gap < 1
     assert graph.is_legal(found.order)
