@@ -73,9 +73,11 @@ func.func @view(%x: tensor<1024xf32>) -> tensor<32x32xf32> {
 // not live from one to the next, and moves with what it is made of.
 
 // CHECK-LABEL: func.func @shared_splat
-// CHECK-SAME:    serenity.peak = 4160
+// CHECK-SAME:    serenity.peak = 8224
 func.func @shared_splat(%x: tensor<32x32xf32>) -> tensor<16xf32> {
-  // CHECK:      arith.constant
+  // CHECK:      tensor.empty
+  // CHECK-NEXT: linalg.elementwise
+  // CHECK-NEXT: arith.constant
   // CHECK-NEXT: tensor.empty
   // CHECK-NEXT: linalg.fill ins
   // CHECK-NEXT: linalg.matmul
@@ -83,10 +85,12 @@ func.func @shared_splat(%x: tensor<32x32xf32>) -> tensor<16xf32> {
   // CHECK-NEXT: linalg.matmul
   // CHECK-NEXT: tensor.extract_slice
   %zero = arith.constant 0.0 : f32
+  %other = tensor.empty() : tensor<32x32xf32>
   %empty = tensor.empty() : tensor<32x32xf32>
   %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>) -> tensor<32x32xf32>
-  %a = linalg.matmul ins(%x, %x : tensor<32x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<32x32xf32>) -> tensor<32x32xf32>
-  %b = linalg.matmul ins(%x, %x : tensor<32x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = linalg.elementwise <abs> ins(%x : tensor<32x32xf32>) outs(%other : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %a = linalg.matmul ins(%x, %y : tensor<32x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %b = linalg.matmul ins(%y, %x : tensor<32x32xf32>, tensor<32x32xf32>) outs(%fill : tensor<32x32xf32>) -> tensor<32x32xf32>
   %ra = tensor.extract_slice %a[0, 0] [1, 8] [1, 1] : tensor<32x32xf32> to tensor<8xf32>
   %rb = tensor.extract_slice %b[0, 0] [1, 8] [1, 1] : tensor<32x32xf32> to tensor<8xf32>
   %out = tensor.empty() : tensor<16xf32>
