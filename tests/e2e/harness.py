@@ -17,6 +17,7 @@ import numpy.typing as npt
 from serenity_mlir.report import Report, read_report
 
 Arrays = list[npt.NDArray[Any]]
+Done = subprocess.CompletedProcess[str]
 HERE = Path(__file__).parent
 FLOAT_TOLERANCE = 1e-4
 # What float32 functions with values around 1 (sigmoid, say) are rounded to.
@@ -33,17 +34,24 @@ class Run:
     poisoned: int | None
 
 
-def serenity(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The command line in a worker process, as users run it."""
-    code = "import sys; from serenity_mlir.pipelines.cli.contained import serenity; sys.exit(serenity())"
+def entry_point(tool: str) -> list[str]:
+    """The command that `tool` is once installed."""
+    module, function = "serenity_mlir.pipelines.cli.contained", tool.replace("-", "_")
+    code = f"import sys; from {module} import {function}; sys.exit({function}())"
+    return [sys.executable, "-P", "-c", code]
+
+
+def command(tool: str, *arguments: str | Path, cwd: Path | None = None, **more: Any) -> Done:
+    """Run `tool` in a worker process, as users run it; `more` is for `subprocess.run`."""
+    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-        timeout=600,
+        [*entry_point(tool), *map(str, arguments)], text=True, cwd=cwd, check=False, timeout=600, **more
     )
+
+
+def serenity(*arguments: str | Path, cwd: Path | None = None) -> Done:
+    """The `serenity` command."""
+    return command("serenity", *arguments, cwd=cwd)
 
 
 def compile_model(model: Path, folder: Path, *more: str) -> tuple[Path, Report]:
