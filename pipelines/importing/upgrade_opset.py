@@ -52,7 +52,6 @@ def upgrade_opset(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[ImportN
         except (RuntimeError, ValueError, version_converter.ConvertError) as error:
             failures.append(" ".join(str(error).split()))
             continue
-        _keep_declarations(model, converted)
         _keep_names(model, converted)
         if opset < _RESIZE_RESTATED:
             _keep_sampling(model, converted)
@@ -76,14 +75,6 @@ def _refuse_wrongly_converted(model: onnx.ModelProto, opset: int) -> None:
                 where=describe(node),
                 hint=f"export the model again with opset {since} or later",
             )
-
-
-def _keep_declarations(before: onnx.ModelProto, after: onnx.ModelProto) -> None:
-    """Takes back what the converter's own shape inference, not made for this, wrote into the graph."""
-    del after.graph.value_info[:]
-    after.graph.value_info.extend(before.graph.value_info)
-    del after.graph.output[:]
-    after.graph.output.extend(before.graph.output)
 
 
 def _keep_names(before: onnx.ModelProto, after: onnx.ModelProto) -> None:

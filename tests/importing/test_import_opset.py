@@ -32,6 +32,12 @@ def test_both_spellings_of_the_standard_domain(tmp_path: Path) -> None:
     assert "two opset versions" in refusal(proto, tmp_path).message
 
 
+def test_nodes_that_the_converter_replaces_keep_their_names(tmp_path: Path) -> None:
+    proto = one_node("Upsample", {"x": X}, [weight("s", [1, 1, 2, 2])], opset=9, name="bigger")
+    (resize,) = (node for node in prepared(load(proto, tmp_path)).graph.node if node.op_type == "Resize")
+    assert resize.name == "bigger"
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 @pytest.mark.parametrize(("op", "opset"), [("Upsample", 7), ("Upsample", 9), ("Resize", 10)])
 def test_resizing_samples_where_it_used_to(tmp_path: Path, op: str, opset: int, mode: str) -> None:

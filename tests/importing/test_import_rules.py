@@ -78,6 +78,11 @@ def test_order_is_restored_inside_subgraphs_and_around_captures(tmp_path: Path) 
             "node 'two' (Exp)",
             "makes 'y', which exists already",
         ),
+        (
+            [("Relu", "x", "x", "one"), ("Exp", "x", "y", "two")],
+            "node 'one' (Relu)",
+            "makes 'x', which exists",
+        ),
         ([("Relu", "x", "z", "one")], "graph 'small'", "nothing makes the output 'y'"),
     ],
 )
