@@ -14,13 +14,13 @@ from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.source import TensorIO
 from serenity_mlir.pipelines.iree_api import Session
 from serenity_mlir.pipelines.parse_mlir import parse_module
+from serenity_mlir.pipelines.reference import run_reference
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET, compiler_flags
-from serenity_mlir.pipelines.verify import compare, entry_function, random_inputs, run_compiled, run_reference
+from serenity_mlir.pipelines.verify import compare, entry_function, random_inputs, run_compiled
 
 EQUAL, WRONG, REFUSED = 0, 3, 4
 """Exit statuses: right, wrong, and that the reference does not take the model or its inputs."""
 
-_LARGEST_INPUT = 1 << 28
 _RANDOM = (
     "RandomNormal",
     "RandomUniform",
@@ -45,7 +45,7 @@ def check_onnx(model: Path, artefact: bytes) -> int:
     sys.stdout.write("reference ran\n")
     sys.stdout.flush()
     found = run_compiled(artefact, source.outputs, list(inputs.values()))
-    verification = compare(found, expected)
+    verification = compare(found, expected, "onnxruntime")
     sys.stdout.write(f"{verification}\n")
     return EQUAL if verification.passed else WRONG
 

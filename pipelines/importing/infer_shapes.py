@@ -41,13 +41,17 @@ def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _complete(found: onnx.TypeProto.Tensor, declared: onnx.TypeProto.Tensor) -> None:
-    """Takes from what is declared of an output what could not be found out."""
+    """Takes from what is declared of an output what could not be found out.
+
+    A number is not taken: where the inputs ask for another, compiled code would touch memory that it does not
+    have.
+    """
     if not found.HasField("shape"):
         if declared.HasField("shape"):
             found.shape.CopyFrom(declared.shape)
     elif len(found.shape.dim) == len(declared.shape.dim):
         for size, other in zip(found.shape.dim, declared.shape.dim, strict=True):
-            if is_unknown(size):
+            if is_unknown(size) and not other.HasField("dim_value"):
                 size.CopyFrom(other)
 
 

@@ -251,7 +251,7 @@ def test_inner_shapes_that_the_file_has_wrong_do_not_count(tmp_path: Path) -> No
         ([2, 3], None, (2, 3)),
         (["N", 3], ["M", 3], ("N", 3)),
         (["N", 3], [4, 3], ("N", 3)),
-        ([None, 3], [4, 3], (4, 3)),
+        ([None, 3], [4, 3], (None, 3)),
         ([None, 3], None, (None, 3)),
     ],
 )

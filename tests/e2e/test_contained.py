@@ -1,0 +1,311 @@
+"""Crashes, interrupts and faults of our own are contained: a status, a message, and nothing left behind.
+
+What happens to a worker at an odd moment is seeded from outside, by a `sitecustomize` on PYTHONPATH that
+waits for the worker to do something and then kills, breaks or stops it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from harness import Done, command, entry_point
+from tiny_models import MLIR, two_convolutions
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+
+IREE_FLAGS = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=generic",
+)
+_PATIENCE = 120
+# Moments: an audit event, and what its first argument holds.
+READING = ("import", "serenity_mlir.pipelines.importing.load_onnx")
+RENAMING = ("os.rename", "/out/.")
+NEXT_STAGE = ("open", "/stage")
+_SEEDED = """\
+import os, sys, time
+from pathlib import Path
+left = {times} if "SERENITY_SCRATCH" in os.environ else 0  # in workers only
+def hook(event, arguments):
+    global left
+    if left and event == {event!r} and {text!r} in str(arguments[0]):
+        left -= 1
+        if not left:
+            {action}
+sys.addaudithook(hook)
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Folders of one run of a command."""
+
+    inputs: Path
+    out: Path
+    tmp: Path
+    seeds: Path
+
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "TMPDIR": str(self.tmp), "PYTHONPATH": str(self.seeds)}
+
+    def seed(self, moment: tuple[str, str], action: str, times: int = 1) -> None:
+        """Let a worker do `action` when `moment` comes for the given time."""
+        text = _SEEDED.format(event=moment[0], text=moment[1], action=action, times=times)
+        (self.seeds / "sitecustomize.py").write_text(text)
+
+    def run(self, tool: str, *arguments: str | Path, data: str | None = None) -> Done:
+        return command(tool, *arguments, cwd=self.inputs, env=self.environment(), input=data)
+
+    def assert_nothing_left(self) -> None:
+        assert not list(self.out.iterdir())
+        assert not list(self.tmp.iterdir())
+
+    def kept(self) -> Path:
+        """The one thing that is left among temporary files."""
+        found = list(self.tmp.iterdir())
+        assert len(found) == 1, found
+        assert found[0].name.startswith("serenity-crash-")
+        return found[0]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(*(tmp_path / name for name in ("in", "out", "tmp", "seeds")))
+    for folder in (made.inputs, made.out, made.tmp, made.seeds):
+        folder.mkdir()
+    (made.inputs / "m.onnx").write_bytes(two_convolutions().SerializeToString())
+    (made.inputs / "m.mlir").write_text(MLIR)
+    return made
+
+
+def test_crash_in_code_generation(place: Place) -> None:
+    """LLVM has no such target, and IREE goes on without one."""
+    crash = ("--", "--iree-llvmcpu-target-triple=foo-bar")
+    done = place.run("serenity", "compile", "-o", place.out / "old.onnx", "m.onnx", *crash)
+    assert done.returncode == 1
+    assert "error: m.onnx: the compiler crashed (SIGSEGV) during 'compile with IREE'" in done.stderr
+    assert not list(place.out.iterdir())
+    kept = place.kept()
+    assert f"hint: what shows it again is in {kept}" in done.stderr
+    assert (kept / "m.onnx").read_bytes() == (place.inputs / "m.onnx").read_bytes()
+    assert "to_phase" in (kept / "stack.txt").read_text()
+    text = (kept / "command.sh").read_text()
+    assert "SIGSEGV" in text
+    again = subprocess.run(["bash", kept / "command.sh"], capture_output=True, check=False)
+    assert again.returncode in (-signal.SIGSEGV, 128 + signal.SIGSEGV)
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGKILL])
+def test_signals(number: signal.Signals, place: Place) -> None:
+    place.seed(READING, f"os.kill(os.getpid(), {int(number)})")
+    done = place.run("serenity", "analyze", "m.onnx", "--json", place.out / "r.json")
+    assert done.returncode == 1
+    assert done.stderr.count("error: ") == 1
+    assert done.stderr.startswith("error: m.onnx: the compiler ")
+    assert number.name in done.stderr
+    assert "during 'import'" in done.stderr
+    assert not list(place.out.iterdir())
+    assert (place.kept() / "m.onnx").exists()
+
+
+def test_crash_of_opt_on_stdin(place: Place) -> None:
+    """Nobody could read stdin again, so it is kept too."""
+    place.seed(NEXT_STAGE, "os.abort()", times=2)
+    done = place.run("serenity-opt", "-", "--cse", "-o", place.out / "x.mlir", data=MLIR)
+    assert done.returncode == 1
+    assert "error: <stdin>: the compiler crashed (SIGABRT) during 'parse'" in done.stderr
+    assert not list(place.out.iterdir())
+    assert (place.kept() / "stdin.mlir").read_text() == MLIR
+
+
+def test_half_written_files_go_with_a_crash(place: Place) -> None:
+    (place.out / "x.vmfb").write_text("old")
+    place.seed(RENAMING, "os.abort()")
+    done = place.run("serenity", "compile", "m.onnx", "-o", place.out / "x.vmfb")
+    assert done.returncode == 1
+    assert "crashed (SIGABRT)" in done.stderr
+    assert [path.name for path in place.out.iterdir()] == ["x.vmfb"]
+    assert (place.out / "x.vmfb").read_text() == "old"
+
+
+@pytest.mark.parametrize("tool", ["serenity", "serenity-opt", "serenity-iree-compile"])
+def test_native_code_that_calls_exit(tool: str, place: Place) -> None:
+    place.seed(("import", "serenity_mlir.console"), "os._exit(1)")
+    done = place.run(tool, "m.mlir")
+    assert done.returncode == 1
+    assert "error: IREE gave up with exit status 1" in done.stderr
+    place.assert_nothing_left()
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_faults_of_ours(debug: bool, place: Place) -> None:
+    place.seed(READING, "raise IndexError('seeded')")
+    flags = ["--debug"] if debug else []
+    done = place.run("serenity", "compile", "m.onnx", "-o", place.out / "x.vmfb", *flags)
+    assert done.returncode == 1
+    assert ("Traceback" in done.stderr) == debug
+    assert "error: m.onnx: this is a fault of serenity during 'import': IndexError: seeded" in done.stderr
+    assert "--debug shows the traceback" in done.stderr
+    assert not list(place.out.iterdir())
+    kept = place.kept()
+    assert "IndexError: seeded" in (kept / "traceback.txt").read_text()
+    assert (kept / "m.onnx").exists()
+
+
+def test_memory_that_runs_out(place: Place) -> None:
+    place.seed(READING, "raise MemoryError")
+    done = place.run("serenity", "analyze", "m.onnx")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: memory ran out")
+    place.assert_nothing_left()
+
+
+def test_files_in_the_working_directory_are_not_imported(place: Place) -> None:
+    for name in ("click.py", "numpy.py", "onnx.py"):
+        (place.inputs / name).write_text("raise SystemExit('taken from the working directory')")
+    done = place.run("serenity", "analyze", "m.onnx")
+    assert done.returncode == 0, done.stderr
+
+
+@dataclass
+class Started:
+    """A command that runs in a session of its own."""
+
+    process: subprocess.Popen[str]
+    place: Place
+
+    def others(self) -> list[int]:
+        """Processes that it started and that still run."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:  # it ended meanwhile
+                continue
+            pid = int(stat.parent.name)
+            if int(fields[3]) == self.process.pid != pid and fields[0] != "Z":
+                found.append(pid)
+        return found
+
+    def wait_for(self, reached: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while not reached():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def stage(self) -> str:
+        found = list(self.place.tmp.glob("serenity-*/stage"))
+        return found[0].read_text() if found else ""
+
+    def end(self, how: str) -> None:
+        if how == "terminal":
+            os.killpg(self.process.pid, signal.SIGINT)
+        else:
+            self.process.send_signal(signal.Signals[how])
+
+
+def start(place: Place, tool: str, *arguments: str | Path) -> Started:
+    process = subprocess.Popen(
+        [*entry_point(tool), *map(str, arguments)],
+        cwd=place.inputs,
+        env=place.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    return Started(process, place)
+
+
+def assert_interrupted(started: Started) -> None:
+    stdout, stderr = started.process.communicate(timeout=_PATIENCE)
+    assert (started.process.returncode, stdout, stderr) == (130, "", "")
+    assert not started.others()
+
+
+@pytest.mark.parametrize("how", ["terminal", "SIGINT", "SIGTERM", "SIGHUP"])
+def test_interrupt_while_reading(how: str, place: Place) -> None:
+    place.seed(READING, "time.sleep(600)")
+    started = start(place, "serenity", "compile", "m.onnx", "-o", place.out / "x.vmfb")
+    started.wait_for(lambda: started.stage() == "import")
+    started.end(how)
+    assert_interrupted(started)
+    place.assert_nothing_left()
+
+
+@pytest.mark.parametrize("how", ["terminal", "SIGTERM"])
+def test_interrupt_in_native_code(how: str, light_model: Path, place: Place) -> None:
+    started = start(place, "serenity", "compile", light_model, "-o", place.out / "x.vmfb")
+    started.wait_for(lambda: started.stage() == "compile with IREE")
+    started.end(how)
+    assert_interrupted(started)
+    place.assert_nothing_left()
+
+
+@pytest.fixture
+def light_model(onnx_light_models: list[Path]) -> Path:
+    """A model that takes IREE some seconds."""
+    return next(path for path in onnx_light_models if path.stem == "light_inception_v2")
+
+
+@pytest.mark.parametrize("how", ["terminal", "SIGTERM"])
+@pytest.mark.parametrize("tool", ["serenity", "serenity-opt", "serenity-iree-compile"])
+def test_interrupt_while_writing(tool: str, how: str, place: Place) -> None:
+    place.seed(RENAMING, "(Path(os.environ['SERENITY_SCRATCH']) / 'writing').touch(); time.sleep(600)")
+    (place.out / "x").write_text("old")
+    model = ("compile", "m.onnx", "--emit", "mlir") if tool == "serenity" else ("m.mlir",)
+    more = IREE_FLAGS if tool == "serenity-iree-compile" else ()
+    started = start(place, tool, *model, "-o", place.out / "x", *more)
+    started.wait_for(lambda: bool(list(place.tmp.glob("serenity-*/writing"))))
+    assert len(list(place.out.iterdir())) == 2
+    started.end(how)
+    assert_interrupted(started)
+    assert [path.name for path in place.out.iterdir()] == ["x"]
+    assert (place.out / "x").read_text() == "old"
+    assert not list(place.tmp.iterdir())
+
+
+def test_interrupts_at_any_time_leave_nothing(place: Place) -> None:
+    """Twice, as impatient people do it, and before anything has begun."""
+    for delay in (0.3, 0.6, 0.9, 1.2):
+        started = start(place, "serenity", "compile", "m.onnx", "-o", place.out / "x.vmfb")
+        started.wait_for(lambda: bool(list(place.tmp.iterdir())))
+        time.sleep(delay)
+        started.end("terminal")
+        started.end("terminal")
+        stdout, stderr = started.process.communicate(timeout=_PATIENCE)
+        done = started.process.returncode
+        assert done in (0, 130), stderr
+        assert stdout == ""
+        assert not started.others()
+        assert not list(place.tmp.iterdir())
+        assert [path.name for path in place.out.iterdir()] == ["x.vmfb"] * (done == 0)
+        for path in place.out.iterdir():
+            path.unlink()
+
+
+@pytest.mark.parametrize("tool", ["serenity", "serenity-opt", "serenity-iree-compile"])
+def test_reader_that_has_seen_enough(tool: str, place: Place) -> None:
+    arguments = {
+        "serenity": ["compile", "m.onnx", "--emit", "mlir", "-o", "-"],
+        "serenity-opt": ["m.mlir"],
+        "serenity-iree-compile": [
+            *("m.mlir", "--compile-to=stream", *IREE_FLAGS),
+        ],
+    }
+    started = start(place, tool, *arguments[tool])
+    assert started.process.stdout is not None
+    started.process.stdout.close()
+    _, stderr = started.process.communicate(timeout=_PATIENCE)
+    assert started.process.returncode == 1
+    assert stderr == ""
+    place.assert_nothing_left()
