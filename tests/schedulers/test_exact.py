@@ -103,6 +103,40 @@ def test_precedence_between_twins_keeps_the_optimum(graph: MemoryGraph) -> None:
     assert peak(graph, order) == optimum(graph)
 
 
+@pytest.mark.parametrize(
+    "graph",
+    [
+        # Four alike between a source and a sink; 1 and 3 share a buffer, 2 and 4 another. 1 and 2 do
+        # not simply swap, and 1 3 2 4 is better than 1 2 3 4.
+        build(
+            [[], [0], [0], [0], [0], [1, 2, 3, 4]],
+            [
+                (Buffer("x", 5), [1, 3]),
+                (Buffer("y", 5), [2, 4]),
+                *((Buffer("b", 1), [i, 5]) for i in range(1, 5)),
+            ],
+        ),
+        # Two that fork, a into b and c, d into e and f, swap; b and f share a buffer, c and e another.
+        # b f c e is better than anything in which neither branch overtakes the other: b c f e, say.
+        build(
+            [[], [0], [1], [1], [0], [4], [4], [2, 3, 5, 6]],
+            [
+                (Buffer("x", 5), [2, 6]),
+                (Buffer("y", 5), [3, 5]),
+                *((Buffer("head", 1), [head, head + 1, head + 2]) for head in (1, 4)),
+                *((Buffer("left", 2), [left, 7]) for left in (2, 5)),
+            ],
+        ),
+    ],
+    ids=["crossed", "forked"],
+)
+def test_twins_that_must_not_be_ordered(graph: MemoryGraph) -> None:
+    search = Search(Sides(order_twins(whole(graph))), floor=0, ceiling=PLENTY)
+    order = search.run(unlimited())
+    assert order is not None
+    assert peak(graph, order) == optimum(graph)
+
+
 @settings(max_examples=500)
 @given(graphs())
 def test_bounds_hold(graph: MemoryGraph) -> None:
