@@ -17,6 +17,7 @@ from serenity_mlir.pipelines.importing.diagnose import explain_legalization_fail
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
+from serenity_mlir.pipelines.importing.unsigned_results import declare_unsigned_results
 from serenity_mlir.pipelines.iree_api import Program, Session, split_flags
 from serenity_mlir.pipelines.iree_types import CompilerError, flag_value
 from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult, lower_stream
@@ -26,6 +27,7 @@ from serenity_mlir.pipelines.scratch import note_stage
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET, compiler_flags
 from serenity_mlir.report import Report
 
+_KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
 _BEFORE_STREAM = "flow"
 _ALIGNMENT = "iree-stream-resource-min-offset-alignment"
 # Execution models whose finished modules call the HAL's queues for every allocation.
@@ -101,11 +103,12 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
     progress = noted(options.progress)
     progress("import")
     source = load_model(path)
-    session = _session(options)
+    session = _session(options, source)
     program = session.program(_module(source, session), file=str(path))
     imported = perf_counter()
     last = "end" if options.emit == "vmfb" else options.phase
     try:
+        declare_unsigned(program, source, last)
         lowered = lower_to(program, last, with_alignment(options.stream, options.iree_flags), progress)
     except CompilerError as error:
         raise explained(error, source) from error
@@ -121,10 +124,24 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
     return Compiled(source, program, report, lowered.stream)
 
 
-def _session(options: CompileOptions) -> Session:
-    session_flags, global_flags = split_flags(compiler_flags(options.target, options.iree_flags))
+def _session(options: CompileOptions, source: SourceModel) -> Session:
+    flags = [*compiler_flags(options.target, options.iree_flags)]
+    if any(item.dtype == "float64" for item in (*source.inputs, *source.outputs)):
+        # Demoted, the function would take float32 where the model says float64: calls fail.
+        flags = [_KEEP_F64, *flags]
+    session_flags, global_flags = split_flags(flags)
     set_checked_global_flags(global_flags)
     return Session(session_flags)
+
+
+def declare_unsigned(program: Program, source: SourceModel, last: str) -> None:
+    """Step an ONNX program with unsigned results through phase `input`, and describe them so.
+
+    Does nothing where `last`, the phase to stop after, comes before that.
+    """
+    if last != "start" and source.proto is not None and any(item.unsigned for item in source.outputs):
+        program.to_phase("input")
+        declare_unsigned_results(program.module, source.proto.graph.name, source.outputs)
 
 
 def _module(source: SourceModel, session: Session) -> ir.Operation:

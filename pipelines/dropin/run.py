@@ -13,7 +13,7 @@ from typing import BinaryIO
 from serenity_mlir import console
 from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.pipelines.atomic_file import atomic_write
-from serenity_mlir.pipelines.compile import explained, lower_to, noted, with_alignment
+from serenity_mlir.pipelines.compile import declare_unsigned, explained, lower_to, noted, with_alignment
 from serenity_mlir.pipelines.dropin.command_line import DriverOptions, is_onnx, passes_stream
 from serenity_mlir.pipelines.dropin.flags import SerenityFlags
 from serenity_mlir.pipelines.figures import build_report
@@ -86,6 +86,7 @@ class _Run:
         program = self._program(source)
         imported = perf_counter()
         try:
+            declare_unsigned(program, source, self.options.compile_to)
             if self.ours:
                 self._lower(program, source, began, imported)
             else:
