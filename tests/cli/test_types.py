@@ -38,8 +38,8 @@ def _run(artefact: Path, argument: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def test_unsigned_results_are_unsigned(tmp_path: Path) -> None:
-    scale = numpy_helper.from_array(np.float32(0.5), "scale")
-    zero = numpy_helper.from_array(np.uint8(0), "zero")
+    scale = numpy_helper.from_array(np.array(0.5, np.float32), "scale")
+    zero = numpy_helper.from_array(np.array(0, np.uint8), "zero")
     nodes = [
         helper.make_node("DequantizeLinear", ["x", "scale", "zero"], ["f"]),
         helper.make_node("Add", ["f", "f"], ["g"]),
