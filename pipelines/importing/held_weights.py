@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import onnx
 
 from .external_data import is_external, read_external
-from .tensor_bytes import pack_inline, packed_bytes
+from .tensor_bytes import pack_inline
 from .walk import all_tensors
 
 if TYPE_CHECKING:
@@ -45,10 +45,9 @@ def hold_weights(model: onnx.ModelProto, folder: Path, hold_from: int = HOLD_FRO
         if is_external(tensor):
             data = read_external(tensor, folder, where)
         else:
-            pack_inline(tensor, where)
-            if packed_bytes(tensor, where) < hold_from:
+            data = pack_inline(tensor, where)
+            if len(data) < hold_from:
                 continue
-            data = tensor.raw_data
         for field in ("raw_data", "external_data", "data_location"):
             tensor.ClearField(field)
         if len(data) < hold_from:

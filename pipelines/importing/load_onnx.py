@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import onnx
@@ -17,6 +18,11 @@ from .tensor_bytes import DAMAGED, dtype_name
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from google.protobuf.descriptor import (  # type: ignore[import-untyped]  # ships no types
+        Descriptor,
+        FieldDescriptor,
+    )
 
 
 def load_onnx(path: Path, data: bytes, digest: str) -> SourceModel:
@@ -59,13 +65,24 @@ def _parse(data: bytes) -> onnx.ModelProto:
 
 def _refuse_bad_text(message: Message) -> None:
     """Refuses text that is not UTF-8, which protobuf hands out as bytes where everybody expects a string."""
-    for field, content in message.ListFields():
+    for field in _fields_with_text(message.DESCRIPTOR):
+        if not field.is_repeated and not message.HasField(field.name):
+            continue
+        content = getattr(message, field.name)
         parts = content if field.is_repeated else (content,)
         if field.type == field.TYPE_MESSAGE:
             for part in parts:
                 _refuse_bad_text(part)
-        elif field.type == field.TYPE_STRING and any(isinstance(part, bytes) for part in parts):
+        elif any(isinstance(part, bytes) for part in parts):
             raise SerenityError(f"a {field.name} in the model is not UTF-8 text", hint=DAMAGED)
+
+
+@cache
+def _fields_with_text(descriptor: Descriptor) -> tuple[FieldDescriptor, ...]:
+    """Returns the fields of text and of messages: to look at the others is to copy weights."""
+    return tuple(
+        field for field in descriptor.fields if field.type in (field.TYPE_MESSAGE, field.TYPE_STRING)
+    )
 
 
 def _describe_io(values: Iterable[onnx.ValueInfoProto]) -> Iterable[TensorIO]:

@@ -57,11 +57,14 @@ def packed_bytes(tensor: onnx.TensorProto, where: str) -> int:
     return int(prod(tensor.dims) * packed_bits(tensor.data_type) + 7) // 8
 
 
-def pack_inline(tensor: onnx.TensorProto, where: str) -> None:
+def pack_inline(tensor: onnx.TensorProto, where: str) -> bytes:
     """Moves the typed values of a tensor into `raw_data`, and checks that they are as many as its shape says.
 
     MLIR would read past the end of a short buffer, and IREE's importer knows typed values of a few element
     types only.
+
+    Returns:
+        What is in `raw_data` now: each look at that field is another copy.
 
     Raises:
         SerenityError: The tensor holds more or fewer elements than its shape says.
@@ -77,10 +80,12 @@ def pack_inline(tensor: onnx.TensorProto, where: str) -> None:
         for field in ("float_data", "int32_data", "int64_data", "uint64_data", "double_data"):
             tensor.ClearField(field)
         tensor.raw_data = packed.raw_data
-    if len(tensor.raw_data) != expected:
+    data = tensor.raw_data
+    if len(data) != expected:
         raise SerenityError(
             f"the stored tensor {list(tensor.dims)} of {dtype_name(tensor.data_type)} needs {expected} bytes"
-            f" and has {len(tensor.raw_data)}",
+            f" and has {len(data)}",
             where=where,
             hint=DAMAGED,
         )
+    return data

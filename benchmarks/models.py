@@ -1,0 +1,95 @@
+"""Slabs beside stock's, for real networks: compiled, run twice in a poisoned arena, compared.
+
+    python benchmarks/models.py [--set shared light networks] [NAMES…]
+
+Models come from ../shared/models ("shared"), from the onnx package ("light", which get random
+weights) and from examples/networks.py ("networks"). For each: what stock allocates in its three
+modes and their best; what we allocate, read back from the compiled module; whether that is
+proven optimal for the dispatches that IREE forms; whether live peak and arena are the same;
+whether the runtime's allocator asked for the slab, the inputs and the outputs and for nothing
+else; and how far results of two invocations are from onnxruntime's, relative to the largest
+value of each output, and absolute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from circumstances import REPO, SETS, models, table, with_weights, write
+from harness import compile_model, run_twice
+
+from serenity_mlir.pipelines.importing.load import load_model
+from serenity_mlir.pipelines.importing.source import restore_dtype
+from serenity_mlir.pipelines.reference import reference_name, run_reference
+from serenity_mlir.pipelines.verify import compare, random_inputs
+
+HEADS = (
+    *("model", "stock max-concurrency", "stock min-peak-memory", "stock debug", "best of stock"),
+    *("slab", "best / slab", "optimal", "peak = arena", "allocator = slab + in + out"),
+    *("max. rel. error", "max. abs. error", "agrees"),
+)
+
+
+def measured(model: Path, folder: Path) -> list[str]:
+    """A row of the table."""
+    artefact, report = compile_model(model, folder, "--compare-stock")
+    memory = report.memory
+    if memory.stock is None:
+        raise ValueError("--compare-stock left no figures of stock")
+    source = load_model(model)
+    inputs = random_inputs(source.inputs)
+    run = run_twice(artefact, inputs, memory.slab or 0, folder)
+    expected = run_reference(source, inputs)
+    found = [
+        [restore_dtype(array, item) for array, item in zip(results, source.outputs, strict=True)]
+        for results in (run.first, run.second)
+    ]
+    errors = [compare(results, expected, reference_name()) for results in found]
+    stock = memory.stock
+    ratio = f"{stock.best / memory.slab:.2f}" if stock.best and memory.slab else "-"
+    sizes = (stock.max_concurrency, stock.min_peak_memory, stock.debug, stock.best, memory.slab)
+    return [
+        model.stem,
+        *("no constant size" if size is None else f"{size:,}" for size in sizes),
+        ratio,
+        "yes" if memory.optimal else f"within {memory.gap:.1%}" if memory.gap is not None else "no",
+        _yes(memory.final.peak == memory.final.arena),
+        _yes(run.allocator_peak == memory.ram),
+        f"{max(error.max_rel for error in errors):.1e}",
+        f"{max(error.max_abs for error in errors):.1e}",
+        _yes(all(error.passed for error in errors)),
+    ]
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("names", nargs="*", help="only models of which one is a part of the name")
+    parser.add_argument("--set", nargs="+", choices=SETS, default=list(SETS), dest="sets")
+    parser.add_argument("--output", type=Path, default=REPO / "benchmarks" / "results" / "models.md")
+    options = parser.parse_args()
+    rows, failed = [], []
+    for path in models(options.sets, options.names):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                rows.append(measured(with_weights(path, Path(folder)), Path(folder)))
+                said = "  ".join(rows[-1])
+            except AssertionError as error:  # what the harness says of a command that failed
+                failed.append(f"- {path.stem}: {error}")
+                said = failed[-1]
+        print(said, file=sys.stderr, flush=True)
+    ending = "\n".join(["Left out:", *failed]) if failed else "No model was left out."
+    agrees = "Agrees: to 1e-4 of the largest value or 1e-6 absolute; integers to the bit."
+    write(options.output, "Slabs beside stock IREE's", f"{table(HEADS, rows)}\n\n{agrees} {ending}")
+
+
+if __name__ == "__main__":
+    main()
