@@ -74,7 +74,9 @@ def check_layout(sliced: ir.Operation, planned: ir.Operation) -> int:
     """
     compared = 0
     for ours, theirs in _paired(planned, sliced):
-        one, other = Machine(ours), Machine(theirs)
+        terms = Terms()
+        one, other = Machine(ours, terms), Machine(theirs, terms)
+        one.adopt(other)
         try:
             for step, other_step in zip(ours.steps(), theirs.steps(), strict=True):
                 _lockstep(one, step, other, other_step, ours.name)
@@ -101,25 +103,26 @@ def _final(body: Body, terms: Terms) -> list[Content] | None:
     try:
         for op in body.steps():
             step = decode(machine, op)
-            inputs = tuple(machine.read(*source) for source in step.reads)
+            inputs = tuple(machine.read(place) for place in step.reads)
             outputs = list(outputs_of(machine, step, inputs))
-            for (resource, offset, _), content in zip(step.writes, outputs, strict=True):
-                machine.write(resource, offset, content)
+            for place, content in zip(step.writes, outputs, strict=True):
+                place.memory.write(*place.extent, machine.written(place, content))
     except NotConstantError:
         return None
     return machine.captured()
 
 
 def _lockstep(one: Machine, op: ir.Operation, other: Machine, other_op: ir.Operation, region: str) -> None:
-    """One step of both programs; what the second reads is what the first must read."""
+    """One step of both programs; what the second reads, or keeps, is what the first must hold."""
     step, expected = decode(one, op), decode(other, other_op)
-    inputs = tuple(other.read(*source) for source in expected.reads)
-    for source, content in zip(step.reads, inputs, strict=True):
-        if not refines(one.read(*source), content):
+    places = list(zip(step.reads, expected.reads, strict=True))
+    kept = [pair for pair in zip(step.writes, expected.writes, strict=True) if pair[1].unknown]
+    for place, wanted in places + kept:
+        if not refines(place.memory.read(*place.shifted(wanted)), wanted.memory.read(*wanted.extent)):
             raise CheckFailed(f"region {region}: {step.what[1:2] or step.what} would read a clobbered byte")
+    inputs = tuple(other.read(place) for place in expected.reads)
     outputs = list(outputs_of(other, expected, inputs))
-    for (resource, offset, _), (other_resource, other_offset, _), content in zip(
-        step.writes, expected.writes, outputs, strict=True
-    ):
-        one.write(resource, offset, content)
-        other.write(other_resource, other_offset, content)
+    for place, wanted, content in zip(step.writes, expected.writes, outputs, strict=True):
+        whole = other.written(wanted, content)
+        place.memory.write(*place.shifted(wanted), whole)
+        wanted.memory.write(*wanted.extent, whole)

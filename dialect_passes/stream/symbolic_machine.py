@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from serenity_mlir.dialect_passes.mlir import ir
@@ -31,7 +31,7 @@ class Body:
     """A region with names for values around it that mean the same in both programs."""
 
     region: Region
-    names: dict[ir.Value, str]
+    names: dict[ir.Value, Hashable]
 
     @property
     def name(self) -> str:
@@ -43,15 +43,39 @@ class Body:
         return _steps(self.region.op.regions[0].blocks[0])
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an op reads or writes.
+
+    Attributes:
+        memory: The storage or slice.
+        start: The byte there; where `unknown` is not empty, the constant part of it.
+        length: Bytes.
+        unknown: What is added to `start` at run time, a name for each summand.
+        extent: The first byte that the op may touch and the one after the last.
+    """
+
+    memory: Memory
+    start: int
+    length: int
+    unknown: tuple[Hashable, ...]
+    extent: tuple[int, int]
+
+    def shifted(self, other: Place) -> tuple[int, int]:
+        """The extent of `other`, the same place in another program, as bytes of this one's memory."""
+        by = self.start - other.start
+        return other.extent[0] + by, other.extent[1] + by
+
+
 @dataclass
 class Machine:
     """Symbolic memory of one region, one `Memory` for each storage and each slice."""
 
     body: Body
-    terms: Terms = field(default_factory=Terms)
+    terms: Terms
     memory: dict[str, Memory] = field(default_factory=dict)
-    storage: dict[ir.Value, tuple[str, int]] = field(default_factory=dict)
-    outliving: list[tuple[ir.Value, int | None]] = field(default_factory=list)
+    storage: dict[ir.Value, tuple[str, int, int | None]] = field(default_factory=dict)
+    outliving: list[ir.Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Give each captured operand its storage; subviews of one resource share it."""
@@ -65,68 +89,95 @@ class Machine:
             slab = _is_slab(base)
             label = name if slice_number is None else f"{name}/{slice_number}"
             if label not in self.memory:
-                fresh = slab or slice_number is not None
-                self.memory[label] = Memory(UNDEFINED if fresh else self.terms.intern("initial", name))
-            self.storage[argument] = label, offset
+                self.memory[label] = Memory(UNDEFINED if slab else self.terms.intern("initial", index))
+            size = constant_index(execute.operands[len(captured) + index])
+            self.storage[argument] = label, offset, size
             if not slab:
-                size = constant_index(execute.operands[len(captured) + index])
-                self.outliving.append((argument, size))
+                self.outliving.append(argument)
 
     def captured(self) -> list[Content]:
         """What each buffer that outlives the region holds now, in the order of capture."""
         out = []
-        for argument, size in self.outliving:
-            label, offset = self.storage[argument]
+        for argument in self.outliving:
+            label, offset, size = self.storage[argument]
             memory = self.memory[label]
             out.append(memory.everything() if size is None else memory.read(offset, offset + size))
         return out
 
-    def locate(self, resource: ir.Value, offset: ir.Value) -> tuple[Memory, int]:
-        """The memory that `offset` of `resource` is in, and the byte there."""
-        label, base = self.storage[resource]
-        slice_number, start = _address(offset)
-        if slice_number is not None:
-            label = f"{label}/{slice_number}"
+    def adopt(self, other: Machine) -> None:
+        """Hold what the buffers that outlive the region hold in `other`, which has them sliced."""
+        for argument, other_argument in zip(self.outliving, other.outliving, strict=True):
+            label, offset, size = self.storage[argument]
+            other_label, other_offset, _ = other.storage[other_argument]
+            if size is not None:
+                content = other.memory[other_label].read(other_offset, other_offset + size)
+                self.memory[label].write(offset, offset + size, content)
+
+    def locate(self, resource: ir.Value, offset: ir.Value, length: ir.Value) -> Place:
+        """Where `length` bytes from `offset` of `resource` on are."""
+        label, base, size = self.storage[resource]
+        address = _address(offset)
+        if address.slice_number is not None:
+            label, base, size = f"{label}/{address.slice_number}", 0, address.slice_size
             self.memory.setdefault(label, Memory(UNDEFINED))
-        return self.memory[label], base + start
+        start, count = base + address.start, _constant(length)
+        unknown = tuple(sorted((self.describe(value) for value in address.unknown), key=str))
+        extent = (start, start + count)
+        if unknown:
+            if size is None:
+                raise NotConstantError
+            extent = (base, base + size)
+        return Place(self.memory[label], start, count, unknown, extent)
 
-    def read(self, resource: ir.Value, offset: ir.Value, length: ir.Value) -> Content:
-        """What `length` bytes from `offset` on hold."""
-        memory, start = self.locate(resource, offset)
-        return memory.read(start, start + _constant(length))
+    def read(self, place: Place) -> Content:
+        """What the bytes at `place` hold."""
+        content = place.memory.read(*place.extent)
+        if not place.unknown:
+            return content
+        term = self.terms.intern("from", content, place.start - place.extent[0], place.unknown)
+        return ((0, place.length, term, 0),)
 
-    def write(self, resource: ir.Value, offset: ir.Value, content: Content) -> None:
-        """Put `content` there."""
-        memory, start = self.locate(resource, offset)
-        memory.write(start, start + content[-1][1] if content else start, content)
+    def written(self, place: Place, content: Content) -> Content:
+        """What the extent of `place` holds once `content` is there."""
+        if not place.unknown:
+            return content
+        low, high = place.extent
+        held = place.memory.read(low, high)
+        term = self.terms.intern("into", held, place.start - low, place.unknown, content)
+        return ((0, high - low, term, 0),)
 
-    def describe(self, value: ir.Value) -> str:
+    def describe(self, value: ir.Value) -> Hashable:
         """A name for a scalar that means the same in both programs."""
-        owner = value.owner
-        if not isinstance(owner, ir.Block) and owner.name == "arith.constant":
-            return str(owner.attributes["value"])
         if value in self.body.names:
             return self.body.names[value]
-        raise NotConstantError
+        owner = value.owner
+        if isinstance(owner, ir.Block) or not owner.name.startswith("arith."):
+            raise NotConstantError
+        attributes = tuple(f"{name} = {owner.attributes[name]}" for name in owner.attributes)
+        return (owner.name, str(value.type), attributes, *map(self.describe, owner.operands))
 
 
 @dataclass(frozen=True)
 class Step:
-    """What one op does: ranges that it reads, ranges that it writes, and what it is."""
+    """What one op does: places that it reads, places that it writes, and what it is."""
 
-    reads: tuple[tuple[ir.Value, ir.Value, ir.Value], ...]
-    writes: tuple[tuple[ir.Value, ir.Value, ir.Value], ...]
-    what: tuple[str, ...]
+    reads: tuple[Place, ...]
+    writes: tuple[Place, ...]
+    what: tuple[Hashable, ...]
 
 
 def decode(machine: Machine, op: ir.Operation) -> Step:
     """What `op` does; NotConstantError where that is not understood."""
     if op.name == "stream.cmd.fill":
         target, _, offset, length, value = op.operands
-        return Step((), ((target, offset, length),), ("fill", machine.describe(value)))
+        return Step((), (machine.locate(target, offset, length),), ("fill", machine.describe(value)))
     if op.name == "stream.cmd.copy":
         source, _, source_offset, target, _, target_offset, length = op.operands
-        return Step(((source, source_offset, length),), ((target, target_offset, length),), ("copy",))
+        places = (
+            machine.locate(source, source_offset, length),
+            machine.locate(target, target_offset, length),
+        )
+        return Step(places[:1], places[1:], ("copy",))
     if op.name == "stream.cmd.dispatch":
         return _decode_dispatch(machine, op)
     if op.name in _ORDER_ONLY:
@@ -139,7 +190,7 @@ def _decode_dispatch(machine: Machine, op: ir.Operation) -> Step:
     starts = [sum(segments[:index]) for index in range(len(segments))]
     operands = list(op.operands)
     bindings = [
-        (operands[starts[2] + index], operands[starts[4] + index], operands[starts[5] + index])
+        machine.locate(*(operands[starts[segment] + index] for segment in (2, 4, 5)))
         for index in range(segments[2])
     ]
     accesses = [ir.IntegerAttr(item).value for item in ir.ArrayAttr(op.attributes["resource_accesses"])]
@@ -152,14 +203,14 @@ def _decode_dispatch(machine: Machine, op: ir.Operation) -> Step:
 
 
 def outputs_of(machine: Machine, step: Step, inputs: tuple[Content, ...]) -> Iterator[Content]:
-    """What the op puts into each range that it writes."""
-    for index, (_, _, length) in enumerate(step.writes):
+    """What the op puts into each place that it writes."""
+    for index, place in enumerate(step.writes):
         if step.what[0] == "copy":
             yield inputs[0]
         elif step.what[0] == "fill":
-            yield ((0, _constant(length), machine.terms.intern(*step.what), UNIFORM),)
+            yield ((0, place.length, machine.terms.intern(*step.what), UNIFORM),)
         else:
-            yield ((0, _constant(length), machine.terms.intern(step.what, inputs, index), 0),)
+            yield ((0, place.length, machine.terms.intern(step.what, inputs, index), 0),)
 
 
 def _steps(block: ir.Block) -> Iterator[ir.Operation]:
@@ -173,18 +224,15 @@ def _steps(block: ir.Block) -> Iterator[ir.Operation]:
 
 def _base(value: ir.Value) -> tuple[ir.Value, int | None, int]:
     """The storage that `value` is a subview of, the slice of it if packed, and where in that."""
-    slice_number, offset = None, 0
+    slice_number, start = None, 0
     while not isinstance(value.owner, ir.Block) and value.owner.name == "stream.resource.subview":
-        try:
-            number, start = _address(value.owner.operands[2])
-        except NotConstantError:
+        address = _address(value.owner.operands[2])
+        if address.unknown or (address.slice_number is not None and slice_number is not None):
             break
-        if number is not None and slice_number is not None:
-            break
-        slice_number = number if number is not None else slice_number
-        offset += start
+        slice_number = address.slice_number if slice_number is None else slice_number
+        start += address.start
         value = value.owner.operands[0]
-    return value, slice_number, offset
+    return value, slice_number, start
 
 
 def _is_slab(value: ir.Value) -> bool:
@@ -196,19 +244,36 @@ def _is_slab(value: ir.Value) -> bool:
     return sorted(users) == ["stream.cmd.execute", "stream.resource.dealloca"]
 
 
-def _address(offset: ir.Value) -> tuple[int | None, int]:
-    """The slice that an offset points into, if any, and the bytes from its start."""
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """A sum: the start of a slice if any, a constant, and values that are no constants."""
+
+    slice_number: int | None = None
+    slice_size: int | None = None
+    start: int = 0
+    unknown: tuple[ir.Value, ...] = ()
+
+
+def _address(offset: ir.Value) -> _Address:
     owner = offset.owner
-    if isinstance(owner, ir.Block):
-        raise NotConstantError
-    if owner.name == _PACK:
-        return ir.OpResult(offset).result_number, 0
-    if owner.name == "arith.addi":
-        (left, start), (right, more) = (_address(operand) for operand in owner.operands)
-        if left is not None and right is not None:
-            raise NotConstantError
-        return (right if left is None else left), start + more
-    return None, _constant(offset)
+    if not isinstance(owner, ir.Block) and owner.name == _PACK:
+        return _slice_start(owner, ir.OpResult(offset).result_number)
+    if isinstance(owner, ir.Block) or owner.name != "arith.addi":
+        number = constant_index(offset)
+        return _Address(unknown=(offset,)) if number is None else _Address(start=number)
+    one, other = (_address(operand) for operand in owner.operands)
+    if one.slice_number is None:
+        one, other = other, one
+    if other.slice_number is not None:
+        return _Address(unknown=(offset,))
+    return _Address(one.slice_number, one.slice_size, one.start + other.start, one.unknown + other.unknown)
+
+
+def _slice_start(pack: ir.Operation, number: int) -> _Address:
+    has_offset, _ = ir.DenseI32ArrayAttr(pack.attributes["operandSegmentSizes"])
+    if number == 0 or has_offset:
+        return _Address(unknown=(pack.results[number],))
+    return _Address(number, constant_index(pack.operands[number - 1]))
 
 
 def _constant(value: ir.Value) -> int:
@@ -218,18 +283,26 @@ def _constant(value: ir.Value) -> int:
     return number
 
 
-def outer_names(module: ir.Operation) -> dict[ir.Value, str]:
-    """Names for values outside the regions. Constants go by value: plans add some."""
-    names: dict[ir.Value, str] = {}
+def outer_names(module: ir.Operation) -> dict[ir.Value, Hashable]:
+    """Names for scalars outside the regions, counted function by function.
+
+    What `arith` computes goes by its operands and constants go by value: plans and orders may add some.
+    """
+    names: dict[ir.Value, Hashable] = {}
     for function_name, function in functions(module):
-        count = 0
-        for block in function.regions[0].blocks:
-            for argument in block.arguments:
-                names[argument], count = f"{function_name}:{count}", count + 1
-            for item in block.operations:
-                op = item.operation
-                if op.name in ("arith.constant", _PACK):
-                    continue
-                for result in op.results:
-                    names[result], count = f"{function_name}:{count}", count + 1
+        counted = (value for value in _outer_values(function) if not str(value.type).startswith("!stream."))
+        names.update((value, f"{function_name}:{count}") for count, value in enumerate(counted))
     return names
+
+
+def _outer_values(op: ir.Operation) -> Iterator[ir.Value]:
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.arguments
+            for item in block.operations:
+                inner = item.operation
+                if inner.name.startswith("arith.") or inner.name == _PACK:
+                    continue
+                yield from inner.results
+                if inner.name != "stream.cmd.execute":
+                    yield from _outer_values(inner)
