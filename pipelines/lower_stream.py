@@ -26,6 +26,7 @@ from serenity_mlir.pipelines.dump_statistics import dump_statistics
 from serenity_mlir.pipelines.iree_api import Program, Session
 from serenity_mlir.pipelines.iree_types import quoted
 from serenity_mlir.report import Footprint, Stock
+from serenity_mlir.time_shares import time_shares
 
 _TENSOR = "iree-stream-tensor-transformation-pipeline"
 _ASYNC = "iree-stream-async-transformation-pipeline"
@@ -35,6 +36,8 @@ _OPTIMIZE = "iree-stream-optimization-pipeline"
 # What IREE's driver runs before the first and after the last of its pipelines.
 _VERIFY = "iree-util-verify-initialization-order"
 _CLEAN_UP = "iree-stream-cleanup-pipeline,symbol-dce"
+# Shares of the time limit for the arena of file order and for ours, which also gets what is left over.
+_FILE_PLAN, _PLAN = 0.1, 0.25
 # Session flags that IREE's own driver hands to these pipelines as options.
 _OPTIONS = {
     "optimize-bindings": "iree-scheduling-optimize-bindings",
@@ -113,7 +116,7 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     reference = program.fork()
     began = perf_counter()
     schedules = ScheduleExecutionPass(
-        time_limit=0.75 * options.time_limit,
+        time_limit=(1 - _FILE_PLAN - _PLAN) * options.time_limit,
         alignment=options.alignment,
         keep_order=not options.schedule,
     ).apply(program.module)
@@ -124,13 +127,16 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
 
     progress("plan the arena")
     began = perf_counter()
-    file_order = _footprint(reference, options.alignment, ours=True, time_limit=0.1 * options.time_limit)
+    file_limit = _FILE_PLAN * options.time_limit
+    file_order = _footprint(reference, options.alignment, ours=True, time_limit=file_limit)
     final = _footprint(program, options.alignment, ours=False)
     bound = _bound(program, schedules, options.alignment)
     plans: list[RegionPlan] = []
     if options.arena:
         sliced = program.fork()
-        plans = LayoutSlicesPass(0.25 * options.time_limit, options.alignment).apply(program.module)
+        left = options.time_limit - schedule_seconds - (perf_counter() - began)
+        limit = max(left, _PLAN * options.time_limit)
+        plans = LayoutSlicesPass(limit, options.alignment).apply(program.module)
         check_layout(sliced.module, program.module)
         final = Footprint(final.peak, slab(program.module).model)
     arena_seconds = perf_counter() - began
@@ -198,7 +204,8 @@ def _footprint(program: Program, alignment: int, *, ours: bool, time_limit: floa
     peaks: dict[ir.Operation, int | None] = {}
     arenas: dict[ir.Operation, int | None] = {}
     found = packs(program.module)
-    for item in found:
+    shares = time_shares([len(item.op.results) for item in found], time_limit)
+    for item, share in zip(found, shares, strict=True):
         pack = item.op
         aligned = alignment or alignment_of(pack)
         slices = slices_of(pack, aligned)
@@ -206,7 +213,7 @@ def _footprint(program: Program, alignment: int, *, ours: bool, time_limit: floa
         if slices is None:
             arenas[pack] = None
         elif ours:
-            arenas[pack] = plan(slices, alignment=aligned, time_limit=time_limit / len(found)).size
+            arenas[pack] = plan(slices, alignment=aligned, time_limit=share).size
         else:
             listed = [PackSlice(item.start, item.end - 1, item.size) for item in slices]
             arenas[pack] = iree_layout(listed, offset_alignment=aligned, range_alignment=aligned).size

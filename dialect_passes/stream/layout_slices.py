@@ -15,6 +15,7 @@ from serenity_mlir.dialect_passes.stream.access import constant_index, is_resour
 from serenity_mlir.dialect_passes.stream.alignment import alignment_of
 from serenity_mlir.dialect_passes.stream.regions import Region, functions, regions
 from serenity_mlir.liveness import Slice, live_bytes
+from serenity_mlir.time_shares import time_shares
 
 PACK = "stream.resource.pack"
 ALLOCA = "stream.resource.alloca"
@@ -59,7 +60,8 @@ class LayoutSlicesPass(Pass[list[RegionPlan]]):
     def apply(self, module: ir.Operation) -> list[RegionPlan]:
         """Plan and replace; what is left to IREE says why."""
         found = packs(module)
-        return [self._plan(pack, self.time_limit / len(found)) for pack in found]
+        shares = time_shares([len(pack.op.results) for pack in found], self.time_limit)
+        return [self._plan(pack, share) for pack, share in zip(found, shares, strict=True)]
 
     def _plan(self, found: Pack, time_limit: float) -> RegionPlan:
         pack, name, role, kind = found.op, found.region.name, found.region.role, found.kind
