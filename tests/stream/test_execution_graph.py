@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +70,22 @@ def test_every_broken_write_after_read_is_caught() -> None:
             for result, expected in zip(run(finish(broken), source.inputs), source.expected, strict=True):
                 np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-6)
     assert caught >= 10
+
+
+@pytest.mark.parametrize("case", ["mlir_write_after_read", "mlir_output_in_place"])
+def test_hidden_pairs_of_the_cases_are_caught(shared: Path, case: str) -> None:
+    """Both hold a reader and a later write in place of one storage, with no SSA edge between."""
+    program = at_execution((shared / "cases" / case / "model.mlir").read_text())
+    pairs = _hidden_pairs(model_graph(program)[1])
+    assert pairs
+    for _, _, order in pairs:
+        broken, reference = program.fork(), program.fork()
+        region, found = model_graph(broken)
+        reorder(region, [found.ops[index] for index in order])
+        reference.run(ALLOCATE)
+        broken.run(ALLOCATE)
+        with pytest.raises(CheckFailed, match="holds something else"):
+            check_order(reference.module, broken.module)
 
 
 @pytest.mark.parametrize("seed", range(8))
