@@ -31,7 +31,7 @@ def run_reference(source: SourceModel, inputs: dict[str, npt.NDArray[Any]]) -> A
     """The outputs of the model's file for `inputs`, by name.
 
     Raises:
-        SerenityError: onnxruntime is not installed, and onnx's own evaluator cannot run the model.
+        SerenityError: onnxruntime cannot run the model, or onnx's own evaluator where that is not installed.
     """
     if reference_name() == _ONNXRUNTIME:
         return _run_onnxruntime(source, inputs)
@@ -44,9 +44,16 @@ def _run_onnxruntime(source: SourceModel, inputs: dict[str, npt.NDArray[Any]]) -
 
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(source.path), options, providers=["CPUExecutionProvider"])
-    return list(session.run(None, inputs))
+    options.log_severity_level = 4  # what is wrong comes in the exception, too
+    try:
+        session = onnxruntime.InferenceSession(str(source.path), options, providers=["CPUExecutionProvider"])
+        return list(session.run(None, inputs))
+    except Exception as error:  # onnxruntime's own exceptions have no other base
+        raise SerenityError(
+            f"onnxruntime cannot run this model: {' '.join(str(error).split())}",
+            file=str(source.path),
+            hint="leave out --verify if you know better",
+        ) from error
 
 
 def _run_onnx(source: SourceModel, inputs: dict[str, npt.NDArray[Any]]) -> Arrays:

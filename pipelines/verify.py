@@ -30,7 +30,7 @@ def verify(artefact: bytes, source: SourceModel) -> Verification:
     is less; integers to the bit.
 
     Raises:
-        SerenityError: There is no reference for this model.
+        SerenityError: There is no reference for this model, or it or the module does not run.
     """
     if source.format != "onnx":
         raise SerenityError(
@@ -40,7 +40,14 @@ def verify(artefact: bytes, source: SourceModel) -> Verification:
         )
     inputs = random_inputs(source.inputs)
     expected = run_reference(source, inputs)
-    found = run_compiled(artefact, source.outputs, list(inputs.values()))
+    try:
+        found = run_compiled(artefact, source.outputs, list(inputs.values()))
+    except (RuntimeError, ValueError) as error:  # what IREE's runtime raises
+        raise SerenityError(
+            f"the compiled module does not run here: {' '.join(str(error).split())}",
+            file=str(source.path),
+            hint="leave out --verify where the target is another machine, else report this model",
+        ) from error
     return compare(found, expected, reference_name())
 
 

@@ -7,6 +7,8 @@ from onnx import checker, shape_inference
 
 from serenity_mlir.errors import SerenityError
 
+from .tensor_bytes import dtype_name
+
 
 def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     """Returns the model with a type and, as far as it can be known, a shape for every value.
@@ -25,8 +27,7 @@ def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     bare.CopyFrom(model)
     del bare.graph.value_info[:]
     for output in bare.graph.output:
-        if output.type.HasField("tensor_type"):
-            output.type.tensor_type.ClearField("shape")
+        output.ClearField("type")
     inferred = _infer(bare)
     known = {value.name for value in inferred.graph.value_info}
     made = {name for node in model.graph.node for name in node.output if name}
@@ -35,9 +36,23 @@ def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
         bare.graph.value_info.extend(stored[name] for name in missing)
         inferred = _infer(bare)
     for output, declared in zip(inferred.graph.output, model.graph.output, strict=True):
-        if output.type.HasField("tensor_type"):
+        if not output.HasField("type"):
+            output.type.CopyFrom(declared.type)
+        elif declared.type.HasField("tensor_type") and output.type.HasField("tensor_type"):
+            _refuse_other_element(declared, output.type.tensor_type.elem_type)
             _complete(output.type.tensor_type, declared.type.tensor_type)
     return inferred
+
+
+def _refuse_other_element(declared: onnx.ValueInfoProto, found: int) -> None:
+    """Refuses an output that is declared with another element type than it has: IREE crashes on some."""
+    wanted = declared.type.tensor_type.elem_type
+    if wanted not in (found, onnx.TensorProto.UNDEFINED):
+        raise SerenityError(
+            f"the output is declared as {dtype_name(wanted)}, but it is {dtype_name(found)}",
+            where=f"output '{declared.name}'",
+            hint="correct the declared type, or export the model again",
+        )
 
 
 def _complete(found: onnx.TypeProto.Tensor, declared: onnx.TypeProto.Tensor) -> None:

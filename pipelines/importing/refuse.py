@@ -35,6 +35,9 @@ _NOT_CONVERTED = frozenset(
 )
 """Operators that IREE 3.13 does not know, has no types for, or crashes on (Unique)."""
 
+_POSITIVE = frozenset({"blocksize", "dilations", "group", "kernel_shape", "num_groups", "strides"})
+"""Attributes of which IREE takes any value, and divides by it."""
+
 _DOMAIN_HINTS = {
     _RUNTIME_DOMAIN: "it is onnxruntime's own operator: save the model without onnxruntime's optimisations"
     " (ORT_DISABLE_ALL), or export it again from the framework",
@@ -174,6 +177,13 @@ def _refuse_usage(node: onnx.NodeProto) -> None:
 
 def _refuse_attributes(node: onnx.NodeProto) -> None:
     for attribute in node.attribute:
+        values = list(attribute.ints) if attribute.type == AttributeProto.INTS else [attribute.i]
+        if attribute.name in _POSITIVE and any(item < 1 for item in values):
+            raise SerenityError(
+                f"the attribute '{attribute.name}' must be positive, not {', '.join(map(str, values))}",
+                where=describe(node),
+                hint=DAMAGED,
+            )
         kinds = (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS, AttributeProto.TYPE_PROTO)
         if attribute.type in (*kinds, AttributeProto.TYPE_PROTOS, AttributeProto.GRAPHS):
             raise SerenityError(

@@ -317,3 +317,22 @@ def test_debug_shows_the_traceback_and_changes_no_status(folder: Path) -> None:
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert "error: absent.onnx: there is no such file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["good.onnx", "--target", "aarch64"], "the compiled module does not run here"),
+        (["outside.onnx"], "onnxruntime cannot run this model"),
+    ],
+)
+def test_verification_that_cannot_be(arguments: list[str], words: str, folder: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    nodes = [
+        helper.make_node("Constant", [], ["i"], value_int=99),
+        helper.make_node("Gather", ["x", "i"], ["y"], name="n", axis=1),
+    ]
+    (folder / "outside.onnx").write_bytes(model(nodes).SerializeToString())
+    done = command("serenity", "compile", *arguments, "--verify", "-o", "out", cwd=folder)
+    assert_refused(done, words, "hint:")
+    assert not (folder / "out").exists()

@@ -51,6 +51,20 @@ SEQUENCE = model(
             "MaxPool's indices",
         ),
         (
+            one_node("Conv", {"x": X}, [weight("w", np.zeros((3, 3, 1, 1)))], group=-1),
+            "node 'Conv_0' (Conv)",
+            "the attribute 'group' must be positive, not -1",
+        ),
+        (
+            model(
+                [helper.make_node("Relu", ["x"], ["y"])],
+                [value("x", [2])],
+                [value("y", [2], TensorProto.UINT8)],
+            ),
+            "output 'y'",
+            "declared as uint8, but it is float32",
+        ),
+        (
             one_node("MatMul", {"x": X}, [weight("w", np.zeros((2, 2)))]),
             "node 'MatMul_0' (MatMul)",
             "cannot be inferred: [ShapeInferenceError] Inference error(s): (op_type:MatMul, node",
