@@ -19,6 +19,7 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -114,8 +115,10 @@ def _outcome(model: Path, work: Path, *, sampled: bool) -> tuple[str, Ended]:
 
 
 def _refused(model: Path, compiled: Ended) -> tuple[str, Ended]:
-    clean = compiled.text.startswith("error: ") and str(model) in compiled.text
-    return ("clean error" if clean and "Traceback" not in compiled.text else "no message"), compiled
+    # IREE prints some words of its own before the message.
+    message = compiled.text.partition("error: ")[2]
+    clean = message.startswith(str(model)) and "Traceback" not in compiled.text
+    return ("clean error" if clean else "no message"), compiled
 
 
 def _problem(real: Ended, status: int, *, crashed: bool) -> str:
@@ -155,10 +158,14 @@ def _all(count: int, seed: int, jobs: int, keep: Path) -> list[dict[str, Any]]:
     for job in range(jobs):
         child = os.fork()
         if not child:
+            status = 1
             try:
                 _drive(range(job, count, jobs), seed, keep, keep / f"results-{job}.jsonl")
+                status = 0
+            except Exception:
+                traceback.print_exc()
             finally:
-                os._exit(0)
+                os._exit(status)
         children.append(child)
     for child in children:
         os.waitpid(child, 0)

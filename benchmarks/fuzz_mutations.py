@@ -140,6 +140,8 @@ def nudge(data: bytes, rng: random.Random) -> bytes:
     model = onnx.load_from_string(data)
     kinds = (onnx.AttributeProto, onnx.TensorShapeProto.Dimension)
     items = [item for item in _messages(model) if isinstance(item, kinds)]
+    if not items:
+        return data
     item = rng.choice(items)
     step = rng.choice((-2, -1, 1, 1, 2, 3))
     if isinstance(item, onnx.TensorShapeProto.Dimension):

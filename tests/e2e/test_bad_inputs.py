@@ -156,7 +156,7 @@ def test_graphs_that_cannot_be_compiled(name: str, tmp_path: Path) -> None:
 
 
 TOOLS: dict[str, Callable[[str], list[str]]] = {
-    "serenity compile": lambda out: ["serenity", "compile", "good.onnx", "-o", out],
+    "serenity compile": lambda out: [*("serenity", "compile", "good.onnx", "-o", out, "--report", "r.json")],
     "serenity compile, report": lambda out: [
         *("serenity", "compile", "good.onnx", "-o", "out.vmfb", "--report", out)
     ],
@@ -261,6 +261,14 @@ def test_outputs_of_all_kinds(folder: Path) -> None:
     assert (odd.parent / "b.mlirbc").read_bytes().startswith(b"ML\xefR")
     done = command("serenity", *arguments, "-", cwd=folder)
     assert (done.returncode, done.stdout) == (0, text)
+
+
+def test_names_that_look_like_markup(folder: Path) -> None:
+    (folder / "[red]a[").mkdir()
+    (folder / "[red]a[" / "x].onnx").write_bytes(GOOD)
+    done = command("serenity", "analyze", "[red]a[/x].onnx", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "[red]a[/x].onnx" in done.stderr
 
 
 def test_names_that_are_no_text(folder: Path) -> None:

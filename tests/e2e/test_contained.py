@@ -137,6 +137,13 @@ def test_half_written_files_go_with_a_crash(place: Place) -> None:
     assert (place.out / "x.vmfb").read_text() == "old"
 
 
+def test_temporary_files_go_with_a_crash(place: Place) -> None:
+    """A linker's, say, which only native code knows."""
+    place.seed(READING, "import tempfile; tempfile.mkstemp(); os.abort()")
+    assert place.run("serenity", "analyze", "m.onnx").returncode == 1
+    assert place.kept()
+
+
 @pytest.mark.parametrize("tool", ["serenity", "serenity-opt", "serenity-iree-compile"])
 def test_native_code_that_calls_exit(tool: str, place: Place) -> None:
     place.seed(("import", "serenity_mlir.console"), "os._exit(1)")
@@ -242,6 +249,16 @@ def test_interrupt_while_reading(how: str, place: Place) -> None:
     place.assert_nothing_left()
 
 
+def test_interrupt_of_the_worker_alone(place: Place) -> None:
+    place.seed(READING, "time.sleep(600)")
+    started = start(place, "serenity", "compile", "m.onnx", "-o", place.out / "x.vmfb")
+    started.wait_for(lambda: started.stage() == "import")
+    (worker,) = started.others()
+    os.kill(worker, signal.SIGINT)
+    assert_interrupted(started)
+    place.assert_nothing_left()
+
+
 @pytest.mark.parametrize("how", ["terminal", "SIGTERM"])
 def test_interrupt_in_native_code(how: str, light_model: Path, place: Place) -> None:
     started = start(place, "serenity", "compile", light_model, "-o", place.out / "x.vmfb")
@@ -308,4 +325,13 @@ def test_reader_that_has_seen_enough(tool: str, place: Place) -> None:
     _, stderr = started.process.communicate(timeout=_PATIENCE)
     assert started.process.returncode == 1
     assert stderr == ""
+    place.assert_nothing_left()
+
+
+@pytest.mark.parametrize("out", ["absent/x", "."])
+def test_a_bad_place_is_refused_before_time_is_spent(out: str, place: Place) -> None:
+    place.seed(READING, "os.abort()")
+    done = place.run("serenity", "compile", "m.onnx", "-o", out)
+    assert done.returncode == 1
+    assert f"error: {out}: cannot be written: " in done.stderr
     place.assert_nothing_left()
