@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import onnx
 from iree.compiler.extras.onnx_importer import (  # type: ignore[import-untyped]  # ships no types
     ELEM_TYPE_TO_IR_TYPE_CB,
@@ -12,7 +14,7 @@ from serenity_mlir.errors import SerenityError
 
 from .clean_graph import STANDARD_DOMAIN
 from .infer_shapes import why_not_inferred
-from .tensor_bytes import DAMAGED, dtype_name
+from .tensor_bytes import DAMAGED, dtype_name, packed_bits
 from .walk import all_graphs, all_nodes, describe
 
 _RUNTIME_DOMAIN = "com.microsoft"
@@ -37,6 +39,9 @@ _NOT_CONVERTED = frozenset(
 
 _POSITIVE = frozenset({"blocksize", "dilations", "group", "kernel_shape", "num_groups", "strides"})
 """Attributes of which IREE takes any value, and divides by it."""
+
+_MOST_BITS = 8 * (2**63 - 1)
+"""IREE counts bytes in 64 bits with a sign, and does not notice where they do not suffice."""
 
 _DOMAIN_HINTS = {
     _RUNTIME_DOMAIN: "it is onnxruntime's own operator: save the model without onnxruntime's optimisations"
@@ -148,6 +153,13 @@ def _refuse_type(model: onnx.ModelProto, name: str, kind: onnx.TypeProto | None,
         )
     if not kind.tensor_type.HasField("shape"):
         raise _unknown(model, "number of dimensions", name, where)
+    sizes = [size.dim_value for size in kind.tensor_type.shape.dim if size.HasField("dim_value")]
+    if prod(sizes) * packed_bits(kind.tensor_type.elem_type) > _MOST_BITS:
+        raise SerenityError(
+            f"'{name}' has more elements than can be counted: {' x '.join(map(str, sizes))}",
+            where=where,
+            hint=DAMAGED,
+        )
 
 
 def _unknown(model: onnx.ModelProto, what: str, name: str, where: str) -> SerenityError:

@@ -51,6 +51,11 @@ SEQUENCE = model(
             "MaxPool's indices",
         ),
         (
+            model([helper.make_node("Relu", ["x"], ["y"])], [value("x", [2**31, 2**31])], [value("y", None)]),
+            "input 'x'",
+            "more elements than can be counted: 2147483648 x 2147483648",
+        ),
+        (
             one_node("Conv", {"x": X}, [weight("w", np.zeros((3, 3, 1, 1)))], group=-1),
             "node 'Conv_0' (Conv)",
             "the attribute 'group' must be positive, not -1",
