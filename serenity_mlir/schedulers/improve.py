@@ -25,7 +25,7 @@ def improve(
         budget: What may be spent; what is spent is taken from it.
         widths: How many nodes a window has: all of the first are tried before any of the next.
     """
-    current = _Current(problem, order)
+    current = WindowedOrder(problem, order)
     while True:
         peak = max(current.hills, default=0)
         if peak <= floor:
@@ -39,7 +39,7 @@ def improve(
             return current.order
 
 
-class _Current:
+class WindowedOrder:
     """An order that changes in windows, each in time that does not depend on the size of the rest."""
 
     def __init__(self, problem: Problem, order: Sequence[int]) -> None:

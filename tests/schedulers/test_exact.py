@@ -6,19 +6,22 @@ from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
-from small_graphs import build, graphs, optimum, twins
+from hypothesis import strategies as st
+from small_graphs import build, dataflow, graphs, optimum, twins
 
 from serenity_mlir.graph import Buffer, MemoryGraph
 from serenity_mlir.liveness import peak
 from serenity_mlir.schedulers import schedule
 from serenity_mlir.schedulers.baselines import BASELINES, greedy
+from serenity_mlir.schedulers.beam import beam_search
 from serenity_mlir.schedulers.bounds import lower_bound, necessarily_live
 from serenity_mlir.schedulers.budget import Budget
 from serenity_mlir.schedulers.contract import contract
 from serenity_mlir.schedulers.cuts import cut_nodes
+from serenity_mlir.schedulers.improve import WindowedOrder, improve
 from serenity_mlir.schedulers.problem import Partition, Problem
 from serenity_mlir.schedulers.search import Search
-from serenity_mlir.schedulers.side import Sides
+from serenity_mlir.schedulers.side import Side, Sides
 from serenity_mlir.schedulers.symmetry import order_twins
 
 PLENTY = 10**9
@@ -138,6 +141,45 @@ def test_twins_that_must_not_be_ordered(graph: MemoryGraph) -> None:
 
 
 @settings(max_examples=500)
+@given(graphs(14), st.sampled_from([(2, 3), (4,), (5, 8)]))
+def test_windows_only_ever_lower_the_peak(graph: MemoryGraph, widths: tuple[int, ...]) -> None:
+    """Windows keep their own account of live bytes: if that is wrong, the peak rises unnoticed."""
+    problem = contract(whole(graph), unlimited())
+    order = range(len(problem.nodes))
+    better = improve(problem, order, floor=0, budget=Budget(float("inf"), 20_000), widths=widths)
+    assert graph.is_legal(problem.ops_of(better))
+    assert peak(graph, problem.ops_of(better)) <= problem.peak(order)
+
+
+@settings(max_examples=500)
+@given(graphs(14), st.data())
+def test_a_window_leaves_the_account_of_live_bytes_right(graph: MemoryGraph, data: st.DataObject) -> None:
+    problem = whole(graph)
+    current = WindowedOrder(problem, graph.file_order)
+    for _ in range(3 if graph.ops else 0):
+        step = data.draw(st.integers(0, len(graph.ops) - 1))
+        window = range(step, min(len(graph.ops), step + data.draw(st.integers(1, 6))))
+        top = max(current.hills[step : window.stop])
+        lowered = current.lower(window, top, 0, unlimited())
+        assert (current.before, current.hills) == problem.profile(current.order)
+        assert lowered == (max(current.hills[step : window.stop]) < top)
+
+
+@given(graphs())
+def test_a_window_over_everything_is_an_exact_search(graph: MemoryGraph) -> None:
+    order = improve(whole(graph), graph.file_order, floor=0, budget=unlimited(), widths=[16])
+    assert peak(graph, order) == optimum(graph)
+
+
+@given(graphs(), st.booleans())
+def test_a_beam_over_everything_is_an_exact_search(graph: MemoryGraph, backward: bool) -> None:
+    side = Side(whole(graph), backward=backward)
+    order = beam_search(side, 1 << len(graph.ops), floor=0, budget=unlimited())
+    assert order is not None
+    assert peak(graph, order[::-1] if backward else order) == optimum(graph)
+
+
+@settings(max_examples=500)
 @given(graphs())
 def test_bounds_hold(graph: MemoryGraph) -> None:
     assert lower_bound(graph) <= optimum(graph)
@@ -170,6 +212,16 @@ def test_file_order_stays_where_nothing_is_better(graph: MemoryGraph) -> None:
     if found.peak == peak(graph, graph.file_order):
         assert found.order == graph.file_order
         assert found.method == "file-order"
+
+
+def test_a_segment_stays_in_file_order_where_another_is_worse() -> None:
+    """Breadth first is best in neither of two cells, but only in the larger does it matter."""
+    cell, sizes = [[], [0], [0], [1], [2], [3, 4]], [1, 5, 5, 1, 1, 1]
+    assert schedule(dataflow(cell, sizes)).order == (0, 1, 3, 2, 4, 5)
+    larger = [[5], *([6 + pred for pred in preds] for preds in cell[1:])]
+    found = schedule(dataflow([*cell, *larger], [*sizes, *(10 * size for size in sizes)]))
+    assert found.order == (0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 10, 11)
+    assert found.optimal
 
 
 @given(graphs(20))
