@@ -1,6 +1,6 @@
 """Wall time of `serenity compile MODEL -o OUT` beside stock IREE's, whole processes in pairs.
 
-    python benchmarks/overhead.py [--set shared light] [--repeats 3] [NAMES…]
+    python benchmarks/overhead.py [--set shared light] [--repeats 3] [--weights] [NAMES…]
 
 Stock imports once (`python -m iree.compiler.tools.import_onnx`) and compiles what that made
 (`iree-compile`) with the flags of our target. The goal: ours takes at most 15% or 2 s more than
@@ -100,14 +100,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument("names", nargs="*", help="only models of which one is a part of the name")
-    parser.add_argument("--set", nargs="+", choices=SETS, default=["shared"], dest="sets")
+    parser.add_argument("--set", nargs="+", choices=SETS, default=["shared", "light"], dest="sets")
+    parser.add_argument("--weights", action="store_true", help="put random weights into light models first")
     parser.add_argument("--repeats", type=int, default=3, help="pairs for each model")
     parser.add_argument("--output", type=Path, default=REPO / "benchmarks" / "results" / "overhead.md")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for path in models(options.sets, options.names):
-            model = with_weights(path, Path(folder))
+            model = with_weights(path, Path(folder)) if options.weights else path
             rows.append(measured(model, Path(folder), options.repeats))
             print("  ".join(rows[-1]), flush=True)
     goal = f"Within: at most {SHARE:.0%} or {SECONDS:.0f} s more than `iree-compile` alone."
