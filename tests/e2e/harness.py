@@ -57,7 +57,9 @@ def serenity(*arguments: str | Path, cwd: Path | None = None) -> Done:
 def compile_model(model: Path, folder: Path, *more: str) -> tuple[Path, Report]:
     """The `.vmfb` and the report; the test fails with the compiler's words where it refuses."""
     artefact, report = folder / "model.vmfb", folder / "report.json"
-    done = serenity("compile", model, "-o", artefact, "--report", report, *more)
+    # Searches stop at a proof, a fraction of a second in; the limit is for loaded machines.
+    limit = ("--time-limit", "60")
+    done = serenity("compile", model, "-o", artefact, "--report", report, *limit, *more)
     assert done.returncode == 0, done.stderr
     return artefact, read_report(report)
 
