@@ -7,8 +7,9 @@ weights) and from examples/networks.py ("networks"). For each: what stock alloca
 modes and their best; what we allocate, read back from the compiled module; whether that is
 proven optimal for the dispatches that IREE forms; whether live peak and arena are the same;
 how much more the runtime's allocator held than the slab, the inputs and the outputs (outputs that
-share an allocation are aligned in it: up to 63 bytes after each but the last); and how far results of two invocations are from onnxruntime's, relative to the largest
-value of each output, and absolute.
+share an allocation are aligned in it: up to 63 bytes after each but the last); and how far
+results of two invocations are from onnxruntime's, relative to the largest value of each output,
+and absolute.
 """
 
 from __future__ import annotations
