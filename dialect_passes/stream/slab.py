@@ -7,14 +7,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.access import constant_index, lifetime
+from serenity_mlir.dialect_passes.stream.host_flow import HostFlow
 from serenity_mlir.dialect_passes.stream.regions import functions
 
+_ALLOCA = "stream.resource.alloca"
+_TRANSIENT, _EXTERNAL = "transient", "external"
 _CALLS = ("util.call", "func.call")
 _VM_ALLOCATE = "hal.device.queue.alloca"
 
@@ -33,18 +35,6 @@ class Slab:
     initializer: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """An allocation of `size` bytes (None: not constant) or the release of one."""
-
-    kind: Literal["allocate", "release"]
-    buffer: ir.Value
-    size: int | None = None
-
-
-_Events = Callable[[ir.Operation], _Event | None]
-
-
 def slab(module: ir.Operation, packs: Mapping[ir.Operation, int | None] | None = None) -> Slab:
     """Transient bytes of a module in the stream dialect.
 
@@ -54,16 +44,25 @@ def slab(module: ir.Operation, packs: Mapping[ir.Operation, int | None] | None =
     """
     found = dict(functions(module))
     initial = {name for name, function in found.items() if function.name == "util.initializer"}
-    return _total(found, initial, lambda op: _stream_event(op, packs or {}))
+    own = {name: _most_live(function, packs or {}) for name, function in found.items()}
+    totals = {name: _with_callees(name, found, own, ()) for name in found}
+    return Slab(
+        model=_largest(total for name, total in totals.items() if name not in initial),
+        initializer=_largest(total for name, total in totals.items() if name in initial),
+    )
 
 
-def allocations(module: ir.Operation) -> Counter[int]:
-    """How often each size of transient storage is allocated in a module in the stream dialect.
+def allocations(
+    module: ir.Operation, packs: Mapping[ir.Operation, int | None] | None = None
+) -> Counter[int] | None:
+    """How often each size of transient storage is allocated; None where one is no constant.
 
-    Sizes that are no constants are left out.
+    Arguments are those of `slab`.
     """
-    events = (_stream_event(op, {}) for _, function in functions(module) for op in _all(function))
-    return Counter(item.size for item in events if item and item.kind == "allocate" and item.size is not None)
+    found = (op for op in _all(module) if op.name == _ALLOCA and lifetime(op.results[0]) == _TRANSIENT)
+    sizes = [_size(op, packs or {}) for op in found]
+    known = [size for size in sizes if size is not None]
+    return Counter(known) if len(known) == len(sizes) else None
 
 
 def compiled_allocations(module: ir.Operation) -> Counter[int]:
@@ -87,15 +86,11 @@ def _all(root: ir.Operation) -> list[ir.Operation]:
     return found
 
 
-def _stream_event(op: ir.Operation, packs: Mapping[ir.Operation, int | None]) -> _Event | None:
-    if op.name == "stream.resource.dealloca":
-        return _Event("release", op.operands[0])
-    if op.name != "stream.resource.alloca" or lifetime(op.results[0]) != "transient":
-        return None
-    owner = op.operands[0].owner
+def _size(alloca: ir.Operation, packs: Mapping[ir.Operation, int | None]) -> int | None:
+    owner = alloca.operands[0].owner
     if not isinstance(owner, ir.Block) and owner.operation in packs:
-        return _Event("allocate", op.results[0], packs[owner.operation])
-    return _Event("allocate", op.results[0], constant_index(op.operands[0]))
+        return packs[owner.operation]
+    return constant_index(alloca.operands[0])
 
 
 def _vm_constant(value: ir.Value) -> int | None:
@@ -103,15 +98,6 @@ def _vm_constant(value: ir.Value) -> int | None:
     if isinstance(owner, ir.Block) or not owner.name.startswith("vm.const.i64"):
         return None
     return ir.IntegerAttr(owner.attributes["value"]).value if "value" in owner.attributes else 0
-
-
-def _total(found: dict[str, ir.Operation], initial: set[str], events: _Events) -> Slab:
-    own = {name: _most_live(function, events) for name, function in found.items()}
-    totals = {name: _with_callees(name, found, own, ()) for name in found}
-    return Slab(
-        model=_largest(total for name, total in totals.items() if name not in initial),
-        initializer=_largest(total for name, total in totals.items() if name in initial),
-    )
 
 
 def _largest(values: Iterable[int | None]) -> int | None:
@@ -140,47 +126,45 @@ def _callees(function: ir.Operation) -> list[str]:
     return list(dict.fromkeys(ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in calls))
 
 
-def _most_live(function: ir.Operation, events: _Events) -> int | None:
-    """The most transient bytes live at once: may-be-live allocations, over all paths."""
-    blocks = list(function.regions[0].blocks)
-    index_of = {block: index for index, block in enumerate(blocks)}
-    sizes: dict[ir.Value, int] = {}
-    entry: list[frozenset[ir.Value]] = [frozenset()] * len(blocks)
-    most, work = 0, list(range(len(blocks)))
-    while work:
-        index = work.pop(0)
-        live = set(entry[index])
-        for op in _ops(blocks[index]):
-            event = events(op)
-            if event is None:
-                continue
-            if event.kind == "release":
-                live.discard(event.buffer)
-                continue
-            if event.size is None:
-                return None
-            sizes[event.buffer] = event.size
-            live.add(event.buffer)
-            most = max(most, sum(sizes[value] for value in live))
-        for successor in _successors(blocks[index]):
-            target = index_of[successor]
-            if not live <= entry[target]:
-                entry[target] |= live
-                work.append(target)
+def _most_live(function: ir.Operation, packs: Mapping[ir.Operation, int | None]) -> int | None:
+    """The most bytes live at once that no caller owns, over all paths.
+
+    What may become a result is caller-owned as far as the function's results go; a loop that
+    carries one holds more, and that is no less transient.
+    """
+    allocas = [op for op in _all(function) if op.name == _ALLOCA]
+    kinds = {op.results[0]: lifetime(op.results[0]) for op in allocas}
+    known = {
+        op.results[0]: _size(op, packs) for op in allocas if kinds[op.results[0]] in (_TRANSIENT, _EXTERNAL)
+    }
+    if any(size is None and kinds[value] == _TRANSIENT for value, size in known.items()):
+        return None
+    sizes = {value: size for value, size in known.items() if size is not None}
+    flow = HostFlow(function)
+    _inherit(sizes, kinds, flow)
+    results = _exported(function)
+    most = 0
+    for moment in flow.moments():
+        held = Counter[str]()
+        for value in moment.live & sizes.keys():
+            held[kinds[value]] += sizes[value]
+        most = max(most, held[_TRANSIENT] + max(held[_EXTERNAL] - results, 0))
     return most
 
 
-def _ops(block: ir.Block) -> Iterator[ir.Operation]:
-    """The ops of a block and of the regions of control flow in it, in order."""
-    for item in block.operations:
-        op = item.operation
-        yield op
-        if not op.name.startswith("stream."):
-            for region in op.regions:
-                for inner in region.blocks:
-                    yield from _ops(inner)
+def _inherit(sizes: dict[ir.Value, int], kinds: dict[ir.Value, str], flow: HostFlow) -> None:
+    """Values that take over storage are as large as the largest that they may take over."""
+    changed = True
+    while changed:
+        changed = False
+        for taker, sources in flow.takers():
+            size = max((sizes.get(source, 0) for source in sources), default=0)
+            if size > sizes.get(taker, 0):
+                sizes[taker], kinds[taker] = size, lifetime(taker)
+                changed = True
 
 
-def _successors(block: ir.Block) -> list[ir.Block]:
-    *_, terminator = block.operations
-    return list(terminator.operation.successors)
+def _exported(function: ir.Operation) -> int:
+    """Bytes of a function's results."""
+    exports = (op for op in _all(function) if op.name == "stream.tensor.export")
+    return sum(constant_index(op.operands[-1]) or 0 for op in exports)

@@ -49,22 +49,40 @@ class Place:
 
     Attributes:
         memory: The storage or slice.
-        start: The byte there; where `unknown` is not empty, the constant part of it.
-        length: Bytes.
-        unknown: What is added to `start` at run time, a name for each summand.
-        extent: The first byte that the op may touch and the one after the last.
+        start: The byte there, or the constant part of it.
+        length: Bytes; 0 where that is no constant.
+        unknown: Names for what is added to `start` at run time, and for a length that is no
+            constant.
+        extent: The first byte that the op may touch and the one after the last; None for all.
     """
 
     memory: Memory
     start: int
     length: int
     unknown: tuple[Hashable, ...]
-    extent: tuple[int, int]
+    extent: tuple[int, int] | None
 
-    def shifted(self, other: Place) -> tuple[int, int]:
-        """The extent of `other`, the same place in another program, as bytes of this one's memory."""
-        by = self.start - other.start
-        return other.extent[0] + by, other.extent[1] + by
+    def held(self, other: Place | None = None) -> Content:
+        """What the extent holds: this one's, or that of `other`, the same place in another program."""
+        found = (other or self).extent
+        if found is None:
+            return self.memory.everything()
+        by = self.start - other.start if other else 0
+        return self.memory.read(found[0] + by, found[1] + by)
+
+    def put(self, content: Content, other: Place | None = None) -> None:
+        """Let the extent, this one's or that of `other`, hold `content`."""
+        found = (other or self).extent
+        if found is None:
+            self.memory.replace(content[0][2])
+        else:
+            by = self.start - other.start if other else 0
+            self.memory.write(found[0] + by, found[1] + by, content)
+
+    @property
+    def into(self) -> int:
+        """How far `start` is into the extent."""
+        return self.start - self.extent[0] if self.extent else self.start
 
 
 @dataclass
@@ -120,31 +138,29 @@ class Machine:
         if address.slice_number is not None:
             label, base, size = f"{label}/{address.slice_number}", 0, address.slice_size
             self.memory.setdefault(label, Memory(UNDEFINED))
-        start, count = base + address.start, _constant(length)
+        start, count = base + address.start, constant_index(length)
         unknown = tuple(sorted((self.describe(value) for value in address.unknown), key=str))
-        extent = (start, start + count)
+        if count is None:
+            unknown = (*unknown, ("length", self.describe(length)))
+        extent: tuple[int, int] | None = (start, start + (count or 0))
         if unknown:
-            if size is None:
-                raise NotConstantError
-            extent = (base, base + size)
-        return Place(self.memory[label], start, count, unknown, extent)
+            extent = None if size is None else (base, base + size)
+        return Place(self.memory[label], start, count or 0, unknown, extent)
 
     def read(self, place: Place) -> Content:
         """What the bytes at `place` hold."""
-        content = place.memory.read(*place.extent)
+        content = place.held()
         if not place.unknown:
             return content
-        term = self.terms.intern("from", content, place.start - place.extent[0], place.unknown)
-        return ((0, place.length, term, 0),)
+        return ((0, place.length, self.terms.intern("from", content, place.into, place.unknown), 0),)
 
     def written(self, place: Place, content: Content) -> Content:
         """What the extent of `place` holds once `content` is there."""
         if not place.unknown:
             return content
-        low, high = place.extent
-        held = place.memory.read(low, high)
-        term = self.terms.intern("into", held, place.start - low, place.unknown, content)
-        return ((0, high - low, term, 0),)
+        term = self.terms.intern("into", place.held(), place.into, place.unknown, content)
+        length = place.extent[1] - place.extent[0] if place.extent else 0
+        return ((0, length, term, 0),)
 
     def describe(self, value: ir.Value) -> Hashable:
         """A name for a scalar that means the same in both programs."""
@@ -274,13 +290,6 @@ def _slice_start(pack: ir.Operation, number: int) -> _Address:
     if number == 0 or has_offset:
         return _Address(unknown=(pack.results[number],))
     return _Address(number, constant_index(pack.operands[number - 1]))
-
-
-def _constant(value: ir.Value) -> int:
-    number = constant_index(value)
-    if number is None:
-        raise NotConstantError
-    return number
 
 
 def outer_names(module: ir.Operation) -> dict[ir.Value, Hashable]:

@@ -66,8 +66,15 @@ class Memory:
         self._starts[first:last] = [piece[0] for piece in new]
 
     def everything(self) -> Content:
-        """All pieces that were written."""
-        return _joined(self._pieces)
+        """Pieces that hold something else than they did at first, and what the rest holds, length 0."""
+        pieces = _joined(self._pieces)
+        changed = (item for item in pieces if (item[2], item[3]) != (self.initial, self._blank(item[0])))
+        return (*changed, (0, 0, self.initial, 0))
+
+    def replace(self, term: int) -> None:
+        """Let all bytes hold `term`."""
+        self.initial = term
+        self._starts, self._pieces = [], []
 
     def _blank(self, offset: int) -> int:
         return UNIFORM if self.initial == UNDEFINED else offset
@@ -92,8 +99,10 @@ def _joined(pieces: list[tuple[int, int, int, int]]) -> Content:
 
 
 def refines(content: Content, expected: Content) -> bool:
-    """Whether `content` is `expected` wherever that is defined; both cover the same length."""
+    """Whether `content` is `expected` wherever that is defined; both cover the same bytes."""
     for left, right, term, offset in expected:
+        if left == right and (left, right, term, offset) not in content:
+            return False
         if term == UNDEFINED:
             continue
         for inner_left, inner_right, inner_term, inner_offset in content:
