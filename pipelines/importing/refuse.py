@@ -12,7 +12,7 @@ from onnx import AttributeProto, defs
 
 from serenity_mlir.errors import SerenityError
 
-from .clean_graph import STANDARD_DOMAIN
+from .clean_graph import STANDARD_DOMAIN, opset_of
 from .infer_shapes import why_not_inferred
 from .tensor_bytes import DAMAGED, dtype_name, packed_bits
 from .walk import all_graphs, all_nodes, describe
@@ -62,10 +62,14 @@ def refuse_operators(model: onnx.ModelProto) -> None:
     Raises:
         SerenityError: Naming the first such node.
     """
-    versions = {opset.domain: opset.version for opset in model.opset_import}
+    version = opset_of(model)
+    if not 1 <= version <= defs.onnx_opset_version():
+        raise SerenityError(
+            f"the model is written in opset {version}, and opsets 1 to {defs.onnx_opset_version()} are known",
+            hint="export it with an older opset, or install a newer onnx",
+        )
     for node in all_nodes(model):
         if node.domain == STANDARD_DOMAIN:
-            version = versions[STANDARD_DOMAIN]
             if not defs.has(node.op_type, max_inclusive_version=version):
                 raise SerenityError(
                     f"ONNX has no operator '{node.op_type}' in opset {version}",

@@ -94,3 +94,10 @@ def test_what_cannot_be_compiled_is_named(
     error = refusal(proto, tmp_path)
     assert message in error.message
     assert error.where == where
+
+
+@pytest.mark.parametrize("version", [0, 99, 1 << 40])
+def test_opsets_that_do_not_exist(version: int, tmp_path: Path) -> None:
+    proto = one_node("Relu", {"x": X})
+    proto.opset_import[0].version = version
+    assert f"is written in opset {version}" in refusal(proto, tmp_path).message
