@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_HINT = "the graph was cut or damaged: export it again"
+
+
 def order_nodes(model: onnx.ModelProto) -> None:
     """Restores topological order in the main graph, in every subgraph and in every model-local function.
 
@@ -40,7 +43,9 @@ def _order_graph(graph: onnx.GraphProto, outer: frozenset[str]) -> None:
     for output in graph.output:
         made = defined.union(*(node.output for node in graph.node))
         if output.name not in made:
-            raise SerenityError(f"nothing makes the output '{output.name}'", where=f"graph '{graph.name}'")
+            raise SerenityError(
+                f"nothing makes the output '{output.name}'", where=f"graph '{graph.name}'", hint=_HINT
+            )
 
 
 def _order(scope: onnx.GraphProto | onnx.FunctionProto, defined: Iterable[str]) -> None:
@@ -62,7 +67,7 @@ def _order(scope: onnx.GraphProto | onnx.FunctionProto, defined: Iterable[str]) 
                 raise SerenityError(
                     f"reads '{name}', which nothing makes",
                     where=describe(node),
-                    hint="the graph was cut or damaged: export it again",
+                    hint=_HINT,
                 )
         waiting.append(len(sources))
         for source in sources:
@@ -70,7 +75,9 @@ def _order(scope: onnx.GraphProto | onnx.FunctionProto, defined: Iterable[str]) 
     order = _topological(waiting, readers)
     if len(order) < len(nodes):
         stuck = min(set(range(len(nodes))) - set(order))
-        raise SerenityError("depends on its own result: the graph has a cycle", where=describe(nodes[stuck]))
+        raise SerenityError(
+            "depends on its own result: the graph has a cycle", where=describe(nodes[stuck]), hint=_HINT
+        )
     if order != list(range(len(nodes))):
         # The copies outlive the clearing of the field that they were read from.
         sorted_nodes = [_copy(nodes[index]) for index in order]
@@ -99,7 +106,7 @@ def _makers(nodes: Iterable[onnx.NodeProto], known: frozenset[str]) -> dict[str,
             if not name:
                 continue
             if name in maker or name in known:
-                raise SerenityError(f"makes '{name}', which exists already", where=describe(node))
+                raise SerenityError(f"makes '{name}', which exists already", where=describe(node), hint=_HINT)
             maker[name] = index
     return maker
 

@@ -103,7 +103,9 @@ def refuse_graphs(model: onnx.ModelProto) -> None:
             )
         names = [tensor.name for tensor in graph.initializer]
         if len(set(names)) < len(names) or "" in names:
-            raise SerenityError("two weights have one name, or one has none", where=f"graph '{graph.name}'")
+            raise SerenityError(
+                "two weights have one name, or one has none", where=f"graph '{graph.name}'", hint=DAMAGED
+            )
 
 
 def refuse_values(model: onnx.ModelProto) -> None:
