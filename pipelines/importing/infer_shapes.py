@@ -26,8 +26,11 @@ def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     bare = onnx.ModelProto()
     bare.CopyFrom(model)
     del bare.graph.value_info[:]
+    given = _types_given(model.graph)
     for output in bare.graph.output:
         output.ClearField("type")
+        if output.name in given:  # an input or a weight: without a type here it would lose its own
+            output.type.CopyFrom(given[output.name])
     inferred = _infer(bare)
     known = {value.name for value in inferred.graph.value_info}
     made = {name for node in model.graph.node for name in node.output if name}
@@ -42,6 +45,15 @@ def infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
             _refuse_other_element(declared, output.type.tensor_type.elem_type)
             _complete(output.type.tensor_type, declared.type.tensor_type)
     return inferred
+
+
+def _types_given(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
+    """Types of what a graph starts from: inputs and weights."""
+    types = {
+        tensor.name: onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+        for tensor in graph.initializer
+    }
+    return types | {value.name: value.type for value in graph.input}
 
 
 def _refuse_other_element(declared: onnx.ValueInfoProto, found: int) -> None:

@@ -1,4 +1,4 @@
-/* Fills allocations of chosen sizes with a byte that is no zero, so that whoever relies on fresh
+/* Fills allocations of chosen sizes with a byte that is no zero, and huge as a float (0xA5 would be 3e-16), so that whoever relies on fresh
  * memory being zero, or on what an earlier run left there, is found out.
  *
  * Preloaded into a Python process, which sets `poison_low` and `poison_high` (bytes, inclusive)
@@ -15,7 +15,7 @@ size_t poisoned_bytes = 0;
 
 static void *poison(void *block, size_t size) {
   if (block && poison_high && size >= poison_low && size <= poison_high) {
-    memset(block, 0xA5, size);
+    memset(block, 0x7F, size);
     poisoned_bytes += size;
   }
   return block;

@@ -263,3 +263,19 @@ def test_outputs_have_the_shape_that_they_have(
 ) -> None:
     proto = model([helper.make_node("Relu", ["x"], ["y"])], [value("x", sizes)], [value("y", declared)])
     assert load(proto, tmp_path).outputs[0].shape == expected
+
+
+@pytest.mark.parametrize("given", ["x", "w"])
+def test_inputs_and_weights_may_be_outputs(tmp_path: Path, given: str) -> None:
+    """Beside a result, as graphs that were cut in two have them."""
+    node = helper.make_node("Add", ["x", "w"], ["y"])
+    proto = model(
+        [node],
+        [value("x", [2, 3])],
+        [value("y", [2, 3]), value(given, [2, 3])],
+        [weight("w", np.ones((2, 3)))],
+    )
+    inputs = {"x": np.full((2, 3), 2, np.float32)}
+    source = load(proto, tmp_path)
+    assert [item.shape for item in source.outputs] == [(2, 3), (2, 3)]
+    assert same(run(prepared(source), inputs), run(proto, inputs))
