@@ -52,7 +52,7 @@ def _run_onnxruntime(source: SourceModel, inputs: dict[str, npt.NDArray[Any]]) -
         raise SerenityError(
             f"onnxruntime cannot run this model: {' '.join(str(error).split())}",
             file=str(source.path),
-            hint="leave out --verify if you know better",
+            hint="correct the model, or leave out --verify",
         ) from error
 
 
