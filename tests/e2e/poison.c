@@ -1,5 +1,6 @@
-/* Fills allocations of chosen sizes with a byte that is no zero, and huge as a float (0xA5 would be 3e-16), so that whoever relies on fresh
- * memory being zero, or on what an earlier run left there, is found out.
+/* Fills allocations of chosen sizes with a byte that is no zero, and large as a float (0xA5 would be
+ * 3e-16), so that whoever relies on fresh memory being zero, or on what an earlier run left there, is
+ * found out.
  *
  * Preloaded into a Python process, which sets `poison_low` and `poison_high` (bytes, inclusive)
  * and reads `poisoned_bytes`. */
