@@ -101,16 +101,15 @@ class _Worker:
 
     @contextmanager
     def ended_with_us(self) -> Iterator[None]:
-        """Signals that ask us to end kill the worker instead; nothing else happens to us."""
-        handlers = {number: signal.getsignal(number) for number in _ENDING}
-        for number, handler in handlers.items():
-            if handler is not signal.SIG_IGN:
+        """Signals that ask us to end kill the worker instead, and come too late once it has ended."""
+        for number in _ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._kill)
         try:
             yield
         finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+            for number in _ENDING:
+                signal.signal(number, signal.SIG_IGN)
 
     def _kill(self, _number: int, _frame: FrameType | None) -> None:
         self.interrupted = True
