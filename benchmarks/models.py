@@ -88,7 +88,10 @@ def main() -> None:
                 said = failed[-1]
         print(said, file=sys.stderr, flush=True)
     ending = "\n".join(["Left out:", *failed]) if failed else "No model was left out."
-    agrees = "Agrees: to 1e-4 of the largest value or 1e-6 absolute; integers to the bit."
+    agrees = (
+        "Agrees: to 1e-4 of an output's largest value or to 1e-6, which is what float32 sigmoids are rounded "
+        "to (yunet has one whose largest value is 1e-5); integers to the bit."
+    )
     write(options.output, "Slabs beside stock IREE's", f"{table(HEADS, rows)}\n\n{agrees} {ending}")
 
 
