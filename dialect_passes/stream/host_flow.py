@@ -46,6 +46,7 @@ class HostFlow:
     def __init__(self, function: ir.Operation) -> None:
         self.segments: list[Segment] = []
         self._roots: dict[ir.Value, frozenset[ir.Value]] = {}
+        self._handed_on: dict[ir.Operation, dict[ir.Value, list[ir.Value]]] = {}
         self._lower(function.regions[0], lambda _segment, _op: None)
 
     def takers(self) -> Iterator[tuple[ir.Value, frozenset[ir.Value]]]:
@@ -58,10 +59,20 @@ class HostFlow:
     def holders(self, value: ir.Value) -> frozenset[ir.Value]:
         """The holders that `value` may stand for."""
         if value not in self._roots:
-            self._roots[value] = frozenset().union(*map(self.holders, _forwarded(value))) or frozenset(
+            self._roots[value] = frozenset().union(*map(self.holders, self._forwarded(value))) or frozenset(
                 [value]
             )
         return self._roots[value]
+
+    def _forwarded(self, value: ir.Value) -> list[ir.Value]:
+        """The resources that an op hands on as `value`; none where it holds storage itself."""
+        owner = value.owner
+        if isinstance(owner, ir.Block) or owner.name in (_ALLOCA, *_LOOPS, *_BRANCHES):
+            return []
+        op = owner.operation
+        if op not in self._handed_on:  # an await hands on thousands of weights: look once
+            self._handed_on[op] = _handed_on(op)
+        return self._handed_on[op].get(value, [])
 
     def moments(self) -> Iterator[Moment]:
         """Every op with what is live while it runs: defined or needed by it, or needed later."""
@@ -157,12 +168,11 @@ def _passed(op: ir.Operation, successor: int) -> list[ir.Value]:
     return operands[start : start + segments[successor + 1]]
 
 
-def _forwarded(value: ir.Value) -> list[ir.Value]:
-    """The resources that an op hands on as `value`; none where it holds storage itself."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name in (_ALLOCA, *_LOOPS, *_BRANCHES):
-        return []
-    operands, results = list(_resources(owner.operands)), list(_resources(owner.results))
-    if owner.name.endswith(".call"):
-        return []
-    return [operands[results.index(value)]] if len(operands) == len(results) else operands
+def _handed_on(op: ir.Operation) -> dict[ir.Value, list[ir.Value]]:
+    """For each resource result of an op the resources that it may stand for."""
+    if op.name.endswith(".call"):
+        return {}
+    operands, results = list(_resources(op.operands)), list(_resources(op.results))
+    if len(operands) == len(results):
+        return {result: [operand] for result, operand in zip(results, operands, strict=True)}
+    return dict.fromkeys(results, operands)

@@ -140,6 +140,8 @@ def _most_live(function: ir.Operation, packs: Mapping[ir.Operation, int | None])
     if any(size is None and kinds[value] == _TRANSIENT for value, size in known.items()):
         return None
     sizes = {value: size for value, size in known.items() if size is not None}
+    if not sizes:
+        return 0
     flow = HostFlow(function)
     _inherit(sizes, kinds, flow)
     results = _exported(function)
