@@ -9,6 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from serenity_mlir.dialect_passes.mlir import ir, make_context
+from serenity_mlir.dialect_passes.stream import host_flow
+from serenity_mlir.dialect_passes.stream.host_flow import HostFlow
+from serenity_mlir.dialect_passes.stream.regions import functions
 from serenity_mlir.pipelines.compile import lower_to
 from serenity_mlir.pipelines.iree_api import Session
 from serenity_mlir.pipelines.lower_stream import StreamOptions
@@ -120,3 +124,31 @@ def test_what_iree_folds_afterwards_leaves_no_claim() -> None:
     assert final.peak is None
     assert lowered.stream.bound is None
     assert any("after planning" in item for item in lowered.stream.warnings)
+
+
+def test_each_op_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An await hands on every weight of a model; looking it up anew for each is quadratic."""
+    count = 30
+    names = [f"%w{index}" for index in range(count)]
+    kind = "!stream.resource<constant>"
+    arguments = ", ".join(f"{name}: {kind}" for name in names)
+    awaited = ", ".join(names) + " : " + ", ".join(f"{kind}{{%c64}}" for _ in names)
+    returned = ", ".join(f"%r#{index}" for index in range(count))
+    text = f"""
+        util.func public @f(%tp: !stream.timepoint, {arguments}) -> ({", ".join(kind for _ in names)}) {{
+          %c64 = arith.constant 64 : index
+          %r:{count} = stream.timepoint.await %tp => {awaited}
+          util.return {returned} : {", ".join(kind for _ in names)}
+        }}"""
+    looked: list[str] = []
+    real = host_flow._handed_on
+
+    def counted(op: ir.Operation) -> dict[ir.Value, list[ir.Value]]:
+        looked.append(op.name)
+        return real(op)
+
+    monkeypatch.setattr(host_flow, "_handed_on", counted)
+    module = ir.Module.parse(text, make_context())
+    (function,) = (op for _, op in functions(module.operation))
+    list(HostFlow(function).moments())
+    assert looked == ["stream.timepoint.await"]
