@@ -222,7 +222,7 @@ def _as_allocated(result: StreamResult, allocated: int | None) -> StreamResult:
 
 def explained(error: CompilerError, source: SourceModel) -> SerenityError:
     """Name the model's node where IREE could not legalise it."""
-    for diagnostic in error.diagnostics:
+    for diagnostic in error.diagnostics if source.format == "onnx" else ():
         found = explain_legalization_failure(diagnostic.message)
         if found is not None:
             node, op = found

@@ -9,7 +9,7 @@ need not have an edge between them.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from serenity_mlir.dialect_passes.mlir import ir
@@ -75,9 +75,21 @@ def label(op: ir.Operation) -> str:
 
 
 def node_names(location: ir.Location) -> list[str]:
-    """Names in a location, and `file:line` where it has lines; each once."""
-    found = re.findall(r'"((?:[^"\\]|\\.)*)"(?::(\d+))?', str(location))
-    return list(dict.fromkeys(f"{name}:{line}" if line else name for name, line in found))
+    """Names in a location, and `file:line` where a place has no name; each once."""
+    return list(dict.fromkeys(_node_names(location)))
+
+
+def _node_names(location: ir.Location) -> Iterator[str]:
+    if isinstance(location, ir.NameLoc):
+        yield location.name_str
+    elif isinstance(location, ir.FileLineColLoc):
+        yield f"{location.filename}:{location.start_line}"
+    elif isinstance(location, ir.CallSiteLoc):
+        yield from _node_names(location.callee)
+        yield from _node_names(location.caller)
+    elif isinstance(location, ir.FusedLoc):
+        for part in location.locations:
+            yield from _node_names(part)
 
 
 @dataclass

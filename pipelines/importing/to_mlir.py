@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from iree.compiler.extras import onnx_importer  # type: ignore[import-untyped]  # ships no types
 
 from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.tensors.op_kinds import nested_ops
 from serenity_mlir.errors import SerenityError
 
 if TYPE_CHECKING:
@@ -42,7 +43,21 @@ def import_onnx(model: SourceModel, context: ir.Context) -> ir.Operation:
             # It warns of every optional output that is left out.
             warnings.filterwarnings("ignore", message="Found a node without a valid type proto")
             importer.import_all()
+        _place_ops(module)
         module.verify()
     except (onnx_importer.OnnxImportError, ir.MLIRError) as error:
         raise SerenityError(f"IREE's importer does not take the model: {error}", file=file) from error
     return module
+
+
+def _place_ops(module: ir.Operation) -> None:
+    """Gives each op a place as well as a name: the name of its node, and as line its number.
+
+    IREE hashes the address of a location without a place into the compiled file, which then never is the same
+    twice; profilers and debuggers show places, not names.
+    """
+    for line, op in enumerate(nested_ops(module), start=1):
+        if isinstance(op.location, ir.NameLoc):
+            name = op.location.name_str
+            with module.context:
+                op.location = ir.Location.name(name, ir.Location.file(name, line, 1))

@@ -291,6 +291,12 @@ def test_interrupt_while_writing(tool: str, how: str, place: Place) -> None:
     assert not list(place.tmp.iterdir())
 
 
+def test_each_process_makes_the_same_file(place: Place) -> None:
+    for name in ("first", "second", "third"):
+        assert place.run("serenity", "compile", "m.onnx", "-o", place.out / name).returncode == 0
+    assert len({path.read_bytes() for path in place.out.iterdir()}) == 1
+
+
 def test_interrupts_at_any_time_leave_nothing(place: Place) -> None:
     """Twice, as impatient people do it; a file that is there by then is whole."""
     assert place.run("serenity", "compile", "m.onnx", "-o", "whole.vmfb").returncode == 0
