@@ -12,6 +12,7 @@ import click
 
 from serenity_mlir import __version__, console
 from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, UsageError
+from serenity_mlir.pipelines.cli.bench import bench
 
 DEFAULT_TIME_LIMIT = 2.0
 
@@ -77,6 +78,9 @@ def analyze(**options: Any) -> None:
     from serenity_mlir.pipelines.cli.commands import run_analyze  # noqa: PLC0415  (heavy)
 
     run_analyze(**options)
+
+
+serenity.add_command(bench)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,1 @@
+"""What `serenity bench` measures, one module a command; `pipelines/cli/bench.py` parses and prints."""
