@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from serenity_mlir.dialect_passes.stream.layout_slices import RegionPlan
@@ -15,12 +16,15 @@ from serenity_mlir.report import (
     Footprint,
     Memory,
     ModelInfo,
+    OffChip,
     PeakOp,
     RegionInfo,
     Report,
     ScheduleInfo,
     Seconds,
+    Transfers,
 )
+from serenity_mlir.traffic import ON_CHIP, Traffic, traffic
 
 
 def build_report(
@@ -58,6 +62,7 @@ def build_report(
             total=total_seconds,
         ),
         peak=peak_op(result),
+        traffic=off_chip(result.schedules),
         warnings=[*(note.message for note in source.notes), *result.warnings],
     )
 
@@ -141,6 +146,27 @@ def peak_op(result: StreamResult) -> PeakOp | None:
         buffers.sort(key=lambda pair: -pair[1])
         best = PeakOp(item.graph.ops[item.schedule.order[step]].name, live[step], buffers)
     return best
+
+
+def off_chip(schedules: Sequence[RegionSchedule]) -> list[OffChip]:
+    """Off-chip traffic of the model's regions, each run once; empty where one has no constant sizes."""
+    runs = [
+        (item.graph, item.schedule.order)
+        for item in schedules
+        if item.role == "model" and item.graph is not None and item.schedule is not None
+    ]
+    if len(runs) < sum(item.role == "model" for item in schedules):
+        return []
+    out = []
+    for size in ON_CHIP:
+        before = [traffic(graph, graph.file_order, size) for graph, _ in runs]
+        after = [traffic(graph, order, size) for graph, order in runs]
+        out.append(OffChip(size, _transfers(before), _transfers(after)))
+    return out
+
+
+def _transfers(parts: Sequence[Traffic]) -> Transfers:
+    return Transfers(sum(part.bytes_in for part in parts), sum(part.bytes_out for part in parts))
 
 
 def _printable(path: Path) -> str:

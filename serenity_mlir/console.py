@@ -48,8 +48,8 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield lambda stage: status.update(f"{stage} …")
 
 
-def print_report(report: Report) -> None:
-    """The before/after table of one compilation."""
+def print_report(report: Report, *, traffic: bool = False) -> None:
+    """The before/after table of one compilation, off-chip traffic only where asked for."""
     from rich import box  # noqa: PLC0415  (as above)
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -75,6 +75,8 @@ def print_report(report: Report) -> None:
     table.add_row("RAM: slab, in, out", "", _bytes(memory.ram), "")
     table.add_row("weights", "", _bytes(memory.weights), "")
     console.print(table)
+    if traffic:
+        _print_traffic(console, report)
     _print_peak(console, report)
     seconds = report.seconds
     console.print(
@@ -91,6 +93,18 @@ def print_report(report: Report) -> None:
         )
     for warning in report.warnings:
         console.print(f"warning: {warning}", markup=False)
+
+
+def _print_traffic(console: Console, report: Report) -> None:
+    if not report.traffic:
+        console.print("off-chip traffic: not known, something has no constant size", markup=False)
+    for item in report.traffic:
+        before, after = item.before.in_ + item.before.out, item.after.in_ + item.after.out
+        console.print(
+            f"off-chip traffic with {item.on_chip >> 10} KB on chip: {before:,} bytes in file order, "
+            f"{after:,} in the final one ({item.after.in_:,} in, {item.after.out:,} out)",
+            markup=False,
+        )
 
 
 def _print_peak(console: Console, report: Report) -> None:

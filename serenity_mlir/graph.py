@@ -36,10 +36,13 @@ class Op:
     Attributes:
         name: What people call it.
         touches: Indices of the buffers that must exist while it runs, without repetition.
+        updates: Those of `touches` that it changes in place, after another op made them. They
+            matter for off-chip traffic only; precedence is in `MemoryGraph.preds`.
     """
 
     name: str
     touches: tuple[int, ...]
+    updates: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class MemoryGraph:
             repetition; all smaller than its own index.
 
     Raises:
-        ValueError: An index is out of range, repeated, or a predecessor comes later.
+        ValueError: An index is out of range, repeated, or a predecessor comes later; or an op
+            updates what it does not touch.
     """
 
     ops: tuple[Op, ...]
@@ -68,6 +72,8 @@ class MemoryGraph:
                 raise ValueError(f"buffer {buffer.name!r} has size {buffer.size}")
         for index, (op, preds) in enumerate(zip(self.ops, self.preds, strict=True)):
             _check_indices(op.name, "buffer", op.touches, len(self.buffers))
+            if not op.updates.issubset(op.touches):
+                raise ValueError(f"op {op.name!r} updates buffers that it does not touch")
             _check_indices(op.name, "predecessor", preds, index)
 
     @cached_property

@@ -123,6 +123,24 @@ class PeakOp(msgspec.Struct, frozen=True):
     buffers: list[tuple[str, int]]
 
 
+class Transfers(msgspec.Struct, frozen=True):
+    """Bytes between on-chip and off-chip memory, by direction."""
+
+    in_: int = msgspec.field(name="in")
+    out: int
+
+
+class OffChip(msgspec.Struct, frozen=True):
+    """Traffic that an on-chip memory smaller than the live peak costs, summed over the model's regions.
+
+    The model is that of `serenity_mlir.traffic`: `before` in file order, `after` in the final one.
+    """
+
+    on_chip: int
+    before: Transfers
+    after: Transfers
+
+
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     """What `--report` and `--json` write."""
 
@@ -137,6 +155,7 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: Seconds
     peak: PeakOp | None = None
     verify: Verification | None = None
+    traffic: list[OffChip] = []
     warnings: list[str] = []
 
     def to_json(self) -> bytes:

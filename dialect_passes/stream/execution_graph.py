@@ -55,8 +55,12 @@ def execution_graph(execute: ir.Operation, *, alignment: int) -> ExecutionGraph:
     numbers = {root: number for number, root in enumerate(owned)}
     graph = MemoryGraph(
         ops=tuple(
-            Op(label(op), tuple(numbers[root] for root in roots if root in numbers))
-            for op, roots in zip(ops, touches, strict=True)
+            Op(
+                label(op),
+                tuple(numbers[root] for root in roots if root in numbers),
+                frozenset(numbers[root] for root in _updated(storage, access) if root in numbers),
+            )
+            for op, roots, access in zip(ops, touches, accesses, strict=True)
         ),
         buffers=tuple(Buffer(name, size) for name, size in owned.values()),
         preds=_precedence(ops, accesses, storage),
@@ -168,10 +172,15 @@ def _classes(storage: _Storage, access: Access) -> list[int]:
 
 def _written(storage: _Storage, access: Access) -> set[int]:
     """Roots of the storage whose content an op sets: fresh, in place, or behind a barrier."""
-    written = {storage.root(result.value) for result in access.results}
+    return {storage.root(result.value) for result in access.results} | _updated(storage, access)
+
+
+def _updated(storage: _Storage, access: Access) -> set[int]:
+    """Roots of the storage that an op changes in place, or may change because it is a barrier."""
+    updated = {storage.root(result.value) for result in access.results if result.tied is not None}
     if access.barrier:
-        written |= {storage.root(operand) for operand in access.reads}
-    return written
+        updated |= {storage.root(operand) for operand in access.reads}
+    return updated
 
 
 def _precedence(

@@ -113,7 +113,7 @@ class _Builder:
         buffers = self._allocate(preds)
         graph = MemoryGraph(
             ops=tuple(
-                Op(f"{kind_name(op)}@{index}", self._touches(index)) for index, op in enumerate(self.ops)
+                Op(f"{kind_name(op)}@{index}", *self._touches(index)) for index, op in enumerate(self.ops)
             ),
             buffers=tuple(buffers),
             preds=tuple(tuple(sorted(before)) for before in preds),
@@ -190,10 +190,11 @@ class _Builder:
         dies_here = old.readers[-1] == index and not old.returned
         return old if dies_here and uses == 1 and old.size == new.size else None
 
-    def _touches(self, index: int) -> tuple[int, ...]:
-        read = (cell for value in self.inputs[index] for cell in self.cells_of.get(value, ()))
-        written = (cell for cell in self.outputs[index] if cell)
-        return tuple(dict.fromkeys(cell.buffer for cell in (*read, *written)))
+    def _touches(self, index: int) -> tuple[tuple[int, ...], frozenset[int]]:
+        """The buffers that an op touches, and those of them that it changes in place."""
+        read = [cell.buffer for value in self.inputs[index] for cell in self.cells_of.get(value, ())]
+        written = [cell.buffer for cell in self.outputs[index] if cell]
+        return tuple(dict.fromkeys((*read, *written))), frozenset(read).intersection(written)
 
     def _constant_users(self) -> tuple[tuple[int, ...], ...]:
         users: dict[ir.Value, set[int]] = {result: set() for op in self.constants for result in op.results}

@@ -87,6 +87,7 @@ def run_analyze(  # noqa: PLR0913
     no_arena: bool,
     compare_stock: bool,
     json_path: Path | None,
+    traffic: bool,
     iree_flags: Sequence[str],
     debug: bool,
 ) -> None:
@@ -109,7 +110,7 @@ def run_analyze(  # noqa: PLR0913
         raise RuntimeError("phase stream makes a report")
     if json_path is not None:
         write_outputs({json_path: compiled.report.to_json()})
-    console.print_report(compiled.report)
+    console.print_report(compiled.report, traffic=traffic)
 
 
 def _check_phase(phase: str) -> None:

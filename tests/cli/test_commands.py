@@ -96,6 +96,25 @@ def test_the_table_shows_the_figures_of_the_report(
     assert shown.out == ""
 
 
+def test_off_chip_traffic_is_in_the_report_and_shown_when_asked_for(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    assert run("analyze", model, "--json", report) == 0
+    assert "off-chip" not in capsys.readouterr().err
+    found = read_report(report)
+    assert [item.on_chip for item in found.traffic] == [size << 10 for size in (32, 64, 128, 256)]
+    assert found.memory.final.peak is not None
+    assert found.memory.final.peak > 256 << 10
+    for item in found.traffic:
+        assert min(item.before.in_, item.before.out, item.after.in_, item.after.out) > 0
+    assert found.traffic[-1].after.out < found.traffic[0].after.out
+    assert json.loads(report.read_text())["traffic"][0]["before"].keys() == {"in", "out"}
+    assert run("analyze", model, "--traffic") == 0
+    last = found.traffic[-1]
+    assert f"256 KB on chip: {last.before.in_ + last.before.out:,} bytes" in capsys.readouterr().err
+
+
 def test_over_budget_names_what_is_live_at_the_peak(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

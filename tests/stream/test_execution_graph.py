@@ -149,3 +149,15 @@ def _clobbering(slab: RegionPlan) -> Iterator[ArenaPlan]:
                 offsets = list(slab.plan.offsets)
                 offsets[moved] = offsets[other]
                 yield ArenaPlan(tuple(offsets), slab.plan.size, slab.plan.lower_bound, "broken")
+
+
+def test_updates_are_what_ops_change_in_place() -> None:
+    changed = 0
+    for seed in range(8):
+        _, found = model_graph(at_execution(random_program(seed).text))
+        for op, item in zip(found.ops, found.graph.ops, strict=True):
+            # What these programs insert is a constant: an update touches its target alone.
+            expected = set(item.touches) if op.name == "stream.async.update" else set()
+            assert item.updates == expected
+            changed += len(expected)
+    assert changed >= 5
