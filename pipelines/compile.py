@@ -212,12 +212,14 @@ def _listed(sizes: Counter[int] | None) -> str:
 
 def _as_allocated(result: StreamResult, allocated: int | None) -> StreamResult:
     """`result` where IREE changed the program around the regions: nothing is proven of that one."""
-    if result.final.arena == allocated:
+    if result.slab == allocated:
         return result
     changed = (
         "IREE changed the program around its regions after planning: no peak is known, no optimum proven"
     )
-    return replace(result, final=Footprint(None, allocated), bound=None, warnings=(*result.warnings, changed))
+    return replace(
+        result, final=Footprint(None, allocated), whole=None, bound=None, warnings=(*result.warnings, changed)
+    )
 
 
 def explained(error: CompilerError, source: SourceModel) -> SerenityError:

@@ -63,7 +63,7 @@ def build_report(
         ),
         peak=peak_op(result),
         traffic=off_chip(result.schedules),
-        warnings=[*(note.message for note in source.notes), *result.warnings],
+        warnings=[*(note.message for note in source.notes), *result.notes, *result.warnings],
     )
 
 
@@ -77,8 +77,6 @@ def iree_version() -> str:
 def _memory(result: StreamResult, allocated: int | None) -> Memory:
     bound, arena = result.bound, result.final.arena
     proven = not result.warnings and bound is not None and bound == arena
-    parts = (allocated, result.io.inputs, result.io.outputs)
-    known = [part for part in parts if part is not None]
     gap = None if bound is None or arena is None else (arena - bound) / arena if arena else 0.0
     return Memory(
         file_order=result.file_order,
@@ -90,9 +88,18 @@ def _memory(result: StreamResult, allocated: int | None) -> Memory:
         inputs=result.io.inputs,
         outputs=result.io.outputs,
         weights=result.io.weights,
-        ram=sum(known) if len(known) == len(parts) else None,
+        ram=_ram(result, allocated),
         stock=result.stock,
+        io="external" if result.whole is None else "arena",
     )
+
+
+def _ram(result: StreamResult, allocated: int | None) -> int | None:
+    if result.whole is not None:
+        return result.whole.plan.size
+    parts = (allocated, result.io.inputs, result.io.outputs)
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _schedule(result: StreamResult) -> ScheduleInfo:
@@ -113,7 +120,10 @@ def _region(item: RegionSchedule, plans: tuple[RegionPlan, ...]) -> RegionInfo:
         unknown = Footprint(None, None)
         return RegionInfo(item.region, item.role, 0, unknown, unknown, None, False, "none", item.left_alone)
     peak = item.schedule.peak
-    arena = peak if found is None and not peak else arena
+    if item.held is not None:  # the function's regions share one arena
+        arena = None
+    elif found is None and not peak:
+        arena = peak
     return RegionInfo(
         name=item.region,
         role=item.role,
@@ -121,7 +131,7 @@ def _region(item: RegionSchedule, plans: tuple[RegionPlan, ...]) -> RegionInfo:
         file_order=Footprint(item.file_peak, None),
         final=Footprint(peak, arena),
         lower_bound=item.schedule.lower_bound,
-        optimal=arena == item.schedule.lower_bound,
+        optimal=(peak if item.held is not None else arena) == item.schedule.lower_bound,
         method=item.schedule.method,
         left_alone="",
     )

@@ -19,12 +19,19 @@ from serenity_mlir.dialect_passes.stream.alignment import alignment_of
 from serenity_mlir.dialect_passes.stream.io_sizes import IoSizes, io_sizes
 from serenity_mlir.dialect_passes.stream.layout_slices import LayoutSlicesPass, RegionPlan, packs, slices_of
 from serenity_mlir.dialect_passes.stream.regions import regions
-from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule, ScheduleExecutionPass
+from serenity_mlir.dialect_passes.stream.schedule_execution import (
+    ARENA,
+    EXTERNAL,
+    RegionSchedule,
+    ScheduleExecutionPass,
+)
 from serenity_mlir.dialect_passes.stream.serialize import SerializePass, StripSerializePass
 from serenity_mlir.dialect_passes.stream.slab import allocations, slab
 from serenity_mlir.dialect_passes.stream.symbolic import check_layout, check_order
-from serenity_mlir.liveness import Slice, live_bytes
+from serenity_mlir.dialect_passes.stream.whole_arena import WholeArena
+from serenity_mlir.liveness import Slice, live_bytes, live_ranges
 from serenity_mlir.pipelines.dump_statistics import dump_statistics
+from serenity_mlir.pipelines.io_arena import whole_footprint
 from serenity_mlir.pipelines.iree_api import Program, Session
 from serenity_mlir.pipelines.iree_types import quoted
 from serenity_mlir.report import Footprint, Stock
@@ -40,6 +47,10 @@ _VERIFY = "iree-util-verify-initialization-order"
 _CLEAN_UP = "iree-stream-cleanup-pipeline,symbol-dce"
 # Shares of the time limit for the arena of file order and for ours, which also gets what is left over.
 _FILE_PLAN, _PLAN = 0.1, 0.25
+_NOT_IN_ARENA = (
+    "inputs and outputs are counted apart: outside of its regions the program has control flow, state or "
+    "sizes that are no constants, or it has no region"
+)
 # Session flags that IREE's own driver hands to these pipelines as options.
 _OPTIONS = {
     "optimize-bindings": "iree-scheduling-optimize-bindings",
@@ -60,6 +71,7 @@ class StreamOptions:
         time_limit: Seconds for all searches together.
         compare_stock: Also measure what stock IREE allocates.
         alignment: Of slices, in bytes; 0 takes the module's own.
+        io: "external", or "arena" to count inputs and outputs among what is scheduled and packed.
     """
 
     schedule: bool = True
@@ -67,6 +79,7 @@ class StreamOptions:
     time_limit: float = 2.0
     compare_stock: bool = False
     alignment: int = 0
+    io: str = EXTERNAL
 
 
 @dataclass(frozen=True)
@@ -78,6 +91,8 @@ class StreamResult:
         plans: One a region with slices.
         file_order: Of the whole module, before scheduling.
         final: Of the whole module, predicted before IREE went on.
+        slab: Transient bytes that IREE was told to allocate: `final.arena`, but for `whole`.
+        whole: The arena with inputs and outputs in it that the figures are of, with `io` "arena".
         planned: How often each size of transient storage is allocated by then; None where a
             size was no constant.
         bound: Transient bytes that no order of the module's regions goes below.
@@ -85,13 +100,16 @@ class StreamResult:
         io: Inputs, outputs and weights.
         schedule_seconds: Spent in our schedulers.
         arena_seconds: Spent in our planners.
-        warnings: What the reader of the figures should know.
+        warnings: Why the figures are not proven.
+        notes: What else their reader should know.
     """
 
     schedules: tuple[RegionSchedule, ...]
     plans: tuple[RegionPlan, ...]
     file_order: Footprint
     final: Footprint
+    slab: int | None
+    whole: WholeArena | None
     planned: Counter[int] | None
     bound: int | None
     stock: Stock | None
@@ -99,6 +117,7 @@ class StreamResult:
     schedule_seconds: float
     arena_seconds: float
     warnings: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def lower_stream(program: Program, options: StreamOptions, progress: Callable[[str], None]) -> StreamResult:
@@ -124,6 +143,7 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
         time_limit=(1 - _FILE_PLAN - _PLAN) * options.time_limit,
         alignment=options.alignment,
         keep_order=not options.schedule,
+        io=options.io,
     ).apply(program.module)
     schedule_seconds = perf_counter() - began
     run(reference, _ALLOCATE)
@@ -139,13 +159,20 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     final, planned = _footprint(program, options.alignment, ours=False)
     bound = _bound(program, schedules, options.alignment)
     plans: list[RegionPlan] = []
+    sliced = program.fork()
     if options.arena:
-        sliced = program.fork()
         left = options.time_limit - schedule_seconds - (perf_counter() - began)
         limit = max(left, _PLAN * options.time_limit)
         plans = LayoutSlicesPass(limit, options.alignment).apply(program.module)
         check_layout(sliced.module, program.module)
         final, planned = Footprint(final.peak, slab(program.module).model), allocations(program.module)
+    transient, whole = final.arena, None
+    if options.io == ARENA:
+        whole = whole_footprint(
+            schedules, sliced.module, alignment=options.alignment, time_limit=_PLAN * options.time_limit
+        )
+        if whole is not None:
+            file_order, final, bound = whole.file_order, whole.final, whole.bound
     arena_seconds = perf_counter() - began
     if options.compare_stock:
         run(reference, _CMD)
@@ -162,6 +189,8 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
         plans=tuple(plans),
         file_order=file_order,
         final=final,
+        slab=transient,
+        whole=None if whole is None else whole.arena,
         planned=planned,
         bound=bound,
         stock=_stock(stock) if options.compare_stock else None,
@@ -169,6 +198,7 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
         schedule_seconds=schedule_seconds,
         arena_seconds=arena_seconds,
         warnings=tuple(_warnings(schedules, plans, unchecked)),
+        notes=(_NOT_IN_ARENA,) if options.io == ARENA and whole is None else (),
     )
 
 
@@ -265,9 +295,19 @@ def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan], unchecke
     peaks = {item.name: item.peak for item in plans if item.plan is not None and item.kind == "slab"}
     for item in schedules:
         packed = peaks.get(item.region)
-        if item.schedule is not None and packed is not None and packed != item.schedule.peak:
+        own = _own_peak(item)
+        if own is not None and packed is not None and packed != own:
             out.append(
-                f"region {item.region}: the schedule was chosen for a peak of {item.schedule.peak} bytes, "
+                f"region {item.region}: the schedule was chosen for a peak of {own} bytes, "
                 f"but IREE packs {packed}: the order is legal, its optimality is not proven"
             )
     return out
+
+
+def _own_peak(item: RegionSchedule) -> int | None:
+    """The peak of a region's own storage."""
+    if item.schedule is None or item.graph is None:
+        return None
+    ranges = live_ranges(item.graph, item.schedule.order)
+    own = ranges[: len(ranges) - len(item.held or ())]
+    return max(live_bytes(own, len(item.schedule.order)), default=0)

@@ -70,9 +70,11 @@ def print_report(report: Report, *, traffic: bool = False) -> None:
     table.add_row("final", _bytes(memory.final.peak), _bytes(memory.final.arena), _proof(report))
     table.add_row("slab in the artefact", "", _bytes(memory.slab), _ratio(report))
     table.add_section()
-    table.add_row("inputs", "", _bytes(memory.inputs), "caller-owned")
-    table.add_row("outputs", "", _bytes(memory.outputs), "caller-owned")
-    table.add_row("RAM: slab, in, out", "", _bytes(memory.ram), "")
+    owner = "caller-owned" if memory.io == "external" else "in the arena while needed"
+    table.add_row("inputs", "", _bytes(memory.inputs), owner)
+    table.add_row("outputs", "", _bytes(memory.outputs), owner)
+    ram = "RAM: slab, in, out" if memory.io == "external" else "RAM: the whole arena"
+    table.add_row(ram, "", _bytes(memory.ram), "")
     table.add_row("weights", "", _bytes(memory.weights), "")
     console.print(table)
     if traffic:

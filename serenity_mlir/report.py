@@ -47,8 +47,9 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
         inputs: Caller-owned, no part of the slab.
         outputs: Caller-owned, no part of the slab.
         weights: Constants of the model.
-        ram: slab + inputs + outputs.
+        ram: slab + inputs + outputs; the whole arena where `io` is "arena".
         stock: With `--compare-stock`.
+        io: "arena" where peaks, arenas and bound count inputs and outputs, each while it is needed.
     """
 
     file_order: Footprint
@@ -62,6 +63,7 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
     weights: int
     ram: int | None
     stock: Stock | None = None
+    io: Literal["external", "arena"] = "external"
 
 
 class ScheduleInfo(msgspec.Struct, frozen=True):

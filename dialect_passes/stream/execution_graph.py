@@ -9,7 +9,7 @@ need not have an edge between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from serenity_mlir.dialect_passes.mlir import ir
@@ -34,12 +34,36 @@ class ExecutionGraph:
     ops: tuple[ir.Operation, ...]
 
 
-def execution_graph(execute: ir.Operation, *, alignment: int) -> ExecutionGraph:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Storage that is no slice of a region's slab, where one arena holds it too.
+
+    Attributes:
+        number: Which one it is of those of the function.
+        name: What people call it: "input 0", "output 0".
+        size: Bytes, aligned.
+        arguments: Positions of the block's arguments that are it.
+        results: Positions of the results that are it.
+        live_in: Whether it holds data before the region runs.
+        live_out: Whether it is needed after the region.
+    """
+
+    number: int
+    name: str
+    size: int
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    live_in: bool
+    live_out: bool
+
+
+def execution_graph(execute: ir.Operation, *, alignment: int, held: Sequence[Held] = ()) -> ExecutionGraph:
     """The memory graph of the body of a `stream.async.execute`.
 
     Args:
         execute: The region op.
         alignment: Bytes to which each size is rounded up.
+        held: Storage to count that is not the region's own; its buffers are the graph's last.
 
     Raises:
         UnschedulableError: A size is no constant, or a concurrent region is left in the body.
@@ -51,21 +75,41 @@ def execution_graph(execute: ir.Operation, *, alignment: int) -> ExecutionGraph:
     accesses = [access_of(op) for op in ops]
     storage = _Storage.of(block, ops, accesses)
     owned = storage.owned_sizes(ops, accesses, terminator, alignment)
-    touches = [_classes(storage, access) for access in accesses]
     numbers = {root: number for number, root in enumerate(owned)}
+    apart = _Storage.of(block, ops, accesses, aliased=False) if held else storage
+    for number, item in enumerate(held, start=len(owned)):
+        values = [block.arguments[index] for index in item.arguments]
+        values += [terminator.operands[index] for index in item.results]
+        for root in map(apart.root, values):
+            if numbers.setdefault(root, number) != number:
+                raise UnschedulableError(f"an unknown op may hand on the storage of {item.name} as another's")
+    touches = [_classes(apart, access) for access in accesses]
     graph = MemoryGraph(
         ops=tuple(
             Op(
                 label(op),
-                tuple(numbers[root] for root in roots if root in numbers),
-                frozenset(numbers[root] for root in _updated(storage, access) if root in numbers),
+                tuple(dict.fromkeys(numbers[root] for root in roots if root in numbers)),
+                frozenset(numbers[root] for root in _updated(apart, access) if root in numbers),
             )
             for op, roots, access in zip(ops, touches, accesses, strict=True)
         ),
-        buffers=tuple(Buffer(name, size) for name, size in owned.values()),
+        buffers=(
+            *(Buffer(name, size) for name, size in owned.values()),
+            *(Buffer(item.name, item.size, item.live_in, item.live_out) for item in held),
+        ),
         preds=_precedence(ops, accesses, storage),
     )
     return ExecutionGraph(graph, tuple(ops))
+
+
+def yielded_arguments(execute: ir.Operation) -> list[tuple[int, int | None]]:
+    """For each resource result a number for its storage, and the block argument that it lies in, if any."""
+    block = execute.regions[0].blocks[0]
+    *ops, terminator = (op.operation for op in block.operations)
+    storage = _Storage.of(block, ops, [access_of(op) for op in ops], aliased=False)
+    given = {storage.root(value): index for index, value in enumerate(block.arguments) if is_resource(value)}
+    roots = [storage.root(value) for value in terminator.operands if is_resource(value)]
+    return [(root, given.get(root)) for root in roots]
 
 
 def label(op: ir.Operation) -> str:
@@ -105,7 +149,9 @@ class _Storage:
     captured: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, block: ir.Block, ops: list[ir.Operation], accesses: list[Access]) -> _Storage:
+    def of(
+        cls, block: ir.Block, ops: list[ir.Operation], accesses: list[Access], *, aliased: bool = True
+    ) -> _Storage:
         storage = cls()
         mutable = [arg for arg in block.arguments if is_resource(arg) and lifetime(arg) != "constant"]
         for argument in block.arguments:
@@ -113,7 +159,7 @@ class _Storage:
                 storage.captured.add(storage._add(argument))
         # Captured operands may name one storage twice (an earlier region's tied result and its
         # operand, a subview), so whatever is not constant counts as one.
-        for argument in mutable[1:]:
+        for argument in mutable[1:] if aliased else ():
             storage._merge(mutable[0], argument)
         for op, access in zip(ops, accesses, strict=True):
             for result in access.results:
@@ -172,7 +218,7 @@ def _classes(storage: _Storage, access: Access) -> list[int]:
 
 def _written(storage: _Storage, access: Access) -> set[int]:
     """Roots of the storage whose content an op sets: fresh, in place, or behind a barrier."""
-    return {storage.root(result.value) for result in access.results} | _updated(storage, access)
+    return {storage.root(result.value) for result in access.results} | _updated(apart, access)
 
 
 def _updated(storage: _Storage, access: Access) -> set[int]:

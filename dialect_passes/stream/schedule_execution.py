@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from serenity_mlir.dialect_passes.diagnostics import remark
@@ -13,16 +13,21 @@ from serenity_mlir.dialect_passes.stream.access import CONCURRENT, is_resource
 from serenity_mlir.dialect_passes.stream.alignment import alignment_of
 from serenity_mlir.dialect_passes.stream.execution_graph import (
     ExecutionGraph,
+    Held,
     UnschedulableError,
     execution_graph,
 )
-from serenity_mlir.dialect_passes.stream.regions import Region, regions
+from serenity_mlir.dialect_passes.stream.held_storage import held_storage
+from serenity_mlir.dialect_passes.stream.regions import Region, functions, regions
 from serenity_mlir.errors import CheckFailed
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.joint import schedule_and_plan
 from serenity_mlir.liveness import peak
 from serenity_mlir.schedulers import Schedule
 from serenity_mlir.schedulers.bounds import lower_bound
+
+EXTERNAL, ARENA = IO = ("external", "arena")
+"""Who owns inputs and outputs: the caller, or the one arena of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,8 @@ class RegionSchedule:
         schedule: The order that it now has; None where it was left alone.
         file_peak: Live peak in file order, bytes; 0 where it was left alone.
         left_alone: Why it was not scheduled; empty where it was.
+        held: Inputs, outputs and the like that the graph counts as its last buffers; None
+            where it counts none.
     """
 
     region: str
@@ -44,6 +51,7 @@ class RegionSchedule:
     schedule: Schedule | None
     file_peak: int
     left_alone: str = ""
+    held: tuple[Held, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,19 +63,33 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
     Of orders found, the one with the smallest arena is taken: where the least peak cannot be
     packed without gaps, another order may be better.
     A `stream.async.concurrent` that is left in a body is flattened first.
+    With `io=arena`, inputs and outputs count as well, an input until its last use. Functions
+    with control flow or state outside of their regions have no such arena, which a remark says.
+
+    Raises:
+        ValueError: `io` is neither.
     """
 
     name: ClassVar[str] = "serenity-schedule-execution"
     time_limit: Annotated[float, "seconds for all regions together"] = 10.0
     alignment: Annotated[int, "bytes; 0 takes the module's own"] = 0
     keep_order: Annotated[bool, "measure the file order and leave it"] = False
+    io: Annotated[str, "external: callers own inputs and outputs; arena: they count"] = EXTERNAL
+
+    def __post_init__(self) -> None:
+        if self.io not in IO:
+            raise ValueError(f"io is {' or '.join(IO)}, not {self.io!r}")
 
     def apply(self, module: ir.Operation) -> list[RegionSchedule]:
         """Reorder every region, and return what was found."""
         found = regions(module)
         for region in found:
             flatten_concurrency(region.op)
-        graphs = [_graph_of(region, self.alignment or alignment_of(region.op)) for region in found]
+        held = self._held(module, found) if self.io == ARENA else {}
+        graphs = [
+            _graph_of(region, self.alignment or alignment_of(region.op), held.get(region.name, ()))
+            for region in found
+        ]
         ops = sum(len(graph.ops) for graph in graphs if isinstance(graph, ExecutionGraph))
         out = []
         for region, graph in zip(found, graphs, strict=True):
@@ -76,7 +98,21 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
                 out.append(RegionSchedule(region.name, region.role, None, None, 0, graph))
                 continue
             share = self.time_limit * len(graph.ops) / max(ops, 1)
-            out.append(self._schedule(region, graph, share))
+            out.append(replace(self._schedule(region, graph, share), held=held.get(region.name)))
+        return out
+
+    def _held(self, module: ir.Operation, found: list[Region]) -> dict[str, tuple[Held, ...]]:
+        """What each region of the model holds beside its own, where that is known."""
+        out: dict[str, tuple[Held, ...]] = {}
+        for name, function in functions(module):
+            own = [item for item in found if item.name.rpartition("#")[0] == name and item.role == "model"]
+            if own:
+                try:
+                    held = held_storage(function, own, self.alignment or alignment_of(function))
+                except UnschedulableError as error:
+                    remark(function, f"inputs and outputs are in no arena: {error}")
+                    continue
+                out |= {item.name: storage for item, storage in zip(own, held, strict=True)}
         return out
 
     def _schedule(self, region: Region, graph: ExecutionGraph, time_limit: float) -> RegionSchedule:
@@ -93,9 +129,9 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
         return RegionSchedule(region.name, region.role, graph.graph, result, file_peak)
 
 
-def _graph_of(region: Region, alignment: int) -> ExecutionGraph | str:
+def _graph_of(region: Region, alignment: int, held: Sequence[Held]) -> ExecutionGraph | str:
     try:
-        return execution_graph(region.op, alignment=alignment)
+        return execution_graph(region.op, alignment=alignment, held=held)
     except UnschedulableError as error:
         return str(error)
 

@@ -156,3 +156,34 @@ util.func public @flatten(%in: !stream.resource<external>) -> !stream.resource<e
   %r = stream.timepoint.await %tp => %out : !stream.resource<external>{%c64}
   util.return %r : !stream.resource<external>
 }
+
+// -----
+
+// Callers own %in: nothing is gained by reading it early. In one arena, its last reader goes first.
+
+// RUN: serenity-opt %s --pass-pipeline='builtin.module(serenity-schedule-execution{io=arena})' --split-input-file | FileCheck %s --check-prefix=ARENA
+
+// CHECK-LABEL: @input_dies_early
+// CHECK: stream.async.dispatch @ex::@first
+// ARENA-LABEL: @input_dies_early
+// ARENA: stream.async.dispatch @ex::@shrink
+// ARENA: stream.async.dispatch @ex::@first
+util.func public @input_dies_early(%view: !hal.buffer_view) -> !hal.buffer_view {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %c4096 = arith.constant 4096 : index
+  %c0_i8 = arith.constant 0 : i8
+  %in = stream.tensor.import %view : !hal.buffer_view -> tensor<4096xi8> in !stream.resource<external>{%c4096}
+  %out, %tp = stream.async.execute with(%in as %arg: !stream.resource<external>{%c4096}) -> !stream.resource<external>{%c64} {
+    %z = stream.async.splat %c0_i8 : i8 -> !stream.resource<transient>{%c64}
+    %w = stream.async.dispatch @ex::@first(%z[%c0 to %c64 for %c64]) : (!stream.resource<transient>{%c64}) -> !stream.resource<transient>{%c4096}
+    %n = stream.async.dispatch @ex::@second(%w[%c0 to %c4096 for %c4096]) : (!stream.resource<transient>{%c4096}) -> !stream.resource<transient>{%c64}
+    %s = stream.async.dispatch @ex::@shrink(%arg[%c0 to %c4096 for %c4096]) : (!stream.resource<external>{%c4096}) -> !stream.resource<transient>{%c128}
+    %j = stream.async.dispatch @ex::@join(%n[%c0 to %c64 for %c64], %s[%c0 to %c128 for %c128]) : (!stream.resource<transient>{%c64}, !stream.resource<transient>{%c128}) -> !stream.resource<external>{%c64}
+    stream.yield %j : !stream.resource<external>{%c64}
+  } => !stream.timepoint
+  %r = stream.timepoint.await %tp => %out : !stream.resource<external>{%c64}
+  %e = stream.tensor.export %r : tensor<64xi8> in !stream.resource<external>{%c64} -> !hal.buffer_view
+  util.return %e : !hal.buffer_view
+}

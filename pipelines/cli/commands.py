@@ -27,6 +27,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     time_limit: float,
     no_schedule: bool,
     no_arena: bool,
+    io: str,
     compare_stock: bool,
     verify: bool,
     report: Path | None,
@@ -42,7 +43,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     if output == report:
         raise UsageError("-o and --report name one file", hint="give them two")
     check_outputs([output, *([report] if report else [])])
-    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock)
+    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io)
     with console.progress() as progress:
         compiled = compile_model(
             model,
@@ -85,6 +86,7 @@ def run_analyze(  # noqa: PLR0913
     time_limit: float,
     no_schedule: bool,
     no_arena: bool,
+    io: str,
     compare_stock: bool,
     json_path: Path | None,
     traffic: bool,
@@ -93,7 +95,7 @@ def run_analyze(  # noqa: PLR0913
 ) -> None:
     """`serenity analyze`."""
     check_outputs([json_path] if json_path else [])
-    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock)
+    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io)
     with console.progress() as progress:
         compiled = compile_model(
             model,

@@ -27,6 +27,13 @@ def _common(command: Any) -> Any:
     """Options that `compile` and `analyze` share."""
     for option in (
         click.option("--debug", is_flag=True, help="Show a traceback with an error."),
+        click.option(
+            "--io",
+            type=click.Choice(["external", "arena"]),
+            default="external",
+            show_default=True,
+            help="Callers own inputs and outputs, or the one arena holds them while they are needed.",
+        ),
         click.option("--no-arena", is_flag=True, help="Leave the packing to IREE."),
         click.option("--no-schedule", is_flag=True, help="Keep the order of the file."),
         click.option(

@@ -170,3 +170,41 @@ def test_an_unexpected_verification_failure_is_an_error(
 ) -> None:
     monkeypatch.setattr(verifying, "FLOAT_TOLERANCE", -1.0)
     assert run("compile", model, "-o", tmp_path / "m.vmfb", "--verify") == SerenityError.exit_status
+
+
+def test_inputs_and_outputs_in_the_arena(model: Path, tmp_path: Path) -> None:
+    apart, together = tmp_path / "apart.json", tmp_path / "together.json"
+    assert run("analyze", model, "--json", apart) == 0
+    assert run("analyze", model, "--io", "arena", "--json", together) == 0
+    external, arena = read_report(apart).memory, read_report(together).memory
+    assert (external.io, arena.io) == ("external", "arena")
+    assert arena.optimal
+    assert arena.ram == arena.final.arena == arena.final.peak == arena.lower_bound
+    assert arena.ram is not None
+    assert external.ram is not None
+    assert external.slab is not None
+    # The peak comes after the input's last use and before the output's first: no byte more than without them.
+    assert external.slab == arena.ram < external.ram
+    assert (arena.inputs, arena.outputs) == (external.inputs, external.outputs)
+
+
+STATEFUL = """
+util.global private mutable @state = dense<0.0> : tensor<16xf32>
+func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %s = util.global.load @state : tensor<16xf32>
+  %n = arith.maximumf %s, %x : tensor<16xf32>
+  util.global.store %n, @state : tensor<16xf32>
+  return %n : tensor<16xf32>
+}
+"""
+
+
+def test_a_model_with_state_has_no_whole_arena(tmp_path: Path) -> None:
+    path, report = tmp_path / "stateful.mlir", tmp_path / "r.json"
+    path.write_text(STATEFUL)
+    assert run("analyze", path, "--io", "arena", "--json", report) == 0
+    found = read_report(report)
+    assert found.memory.io == "external"
+    assert found.memory.slab is not None
+    assert found.memory.ram == found.memory.slab + 64 + 64
+    assert any("counted apart" in text for text in found.warnings)
