@@ -218,7 +218,7 @@ def _classes(storage: _Storage, access: Access) -> list[int]:
 
 def _written(storage: _Storage, access: Access) -> set[int]:
     """Roots of the storage whose content an op sets: fresh, in place, or behind a barrier."""
-    return {storage.root(result.value) for result in access.results} | _updated(apart, access)
+    return {storage.root(result.value) for result in access.results} | _updated(storage, access)
 
 
 def _updated(storage: _Storage, access: Access) -> set[int]:
