@@ -137,7 +137,8 @@ def _argument(value: ir.Value) -> int:
     """Which argument of the function an import takes."""
     if not isinstance(value.owner, ir.Block):
         raise UnschedulableError("an input is no argument of the function")
-    return ir.BlockArgument(value).arg_number
+    number: int = ir.BlockArgument(value).arg_number
+    return number
 
 
 def _returned(export: ir.Operation) -> int:

@@ -35,11 +35,11 @@ def lowered_lifetimes(program: Program) -> Iterator[tuple[str, Slice]]:
     body = region.op.regions[0].blocks[0]
     ops = [op.operation for op in body.operations if op.operation.name.startswith("stream.cmd.")]
     given = [value for value in region.op.operands if str(value.type).startswith("!stream.resource")]
-    exported = {}
+    exported: dict[ir.Value, ir.Value] = {}
     for op in region.op.block.operations:
         if op.operation.name == "stream.timepoint.await":
             exported |= dict(zip(op.operation.results, list(op.operation.operands), strict=False))
-    returned = {}
+    returned: dict[ir.Value, int] = {}
     *_, last = region.op.block.operations
     for number, value in enumerate(last.operation.operands):
         given_out = value.owner.operation.operands[0]
@@ -51,9 +51,9 @@ def lowered_lifetimes(program: Program) -> Iterator[tuple[str, Slice]]:
         if is_input or value in returned:
             start = 0 if is_input else min(steps)
             end = len(ops) if value in returned else max(steps) + 1
-            number = ir.BlockArgument(made_by.operands[0]).arg_number if made_by and is_input else None
-            name = f"output {returned[value]}" if number is None else f"input {number}"
-            yield name, Slice(start, end, 512 if number == 2 else 1024)
+            taken = ir.BlockArgument(made_by.operands[0]).arg_number if made_by and is_input else None
+            name = f"output {returned[value]}" if taken is None else f"input {taken}"
+            yield name, Slice(start, end, 512 if taken == 2 else 1024)
 
 
 @pytest.mark.parametrize("seed", range(16))
