@@ -148,7 +148,8 @@ def _returned(export: ir.Operation) -> int:
     ]
     if not places:
         raise UnschedulableError("an output is no result of the function")
-    return min(places)
+    first: int = min(places)
+    return first
 
 
 def _held(value: ir.Value) -> bool:
