@@ -35,6 +35,7 @@ from serenity_mlir.pipelines.io_arena import whole_footprint
 from serenity_mlir.pipelines.iree_api import Program, Session
 from serenity_mlir.pipelines.iree_types import quoted
 from serenity_mlir.report import Footprint, Stock
+from serenity_mlir.schedulers import DEFAULT_METHOD
 from serenity_mlir.time_shares import time_shares
 
 _TENSOR = "iree-stream-tensor-transformation-pipeline"
@@ -72,6 +73,7 @@ class StreamOptions:
         compare_stock: Also measure what stock IREE allocates.
         alignment: Of slices, in bytes; 0 takes the module's own.
         io: "external", or "arena" to count inputs and outputs among what is scheduled and packed.
+        method: How orders are looked for, one of `schedulers.METHODS`.
     """
 
     schedule: bool = True
@@ -80,6 +82,7 @@ class StreamOptions:
     compare_stock: bool = False
     alignment: int = 0
     io: str = EXTERNAL
+    method: str = DEFAULT_METHOD
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,7 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
         alignment=options.alignment,
         keep_order=not options.schedule,
         io=options.io,
+        method=options.method,
     ).apply(program.module)
     schedule_seconds = perf_counter() - began
     run(reference, _ALLOCATE)

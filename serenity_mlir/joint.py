@@ -9,14 +9,16 @@ from time import perf_counter
 from serenity_mlir.arena import ArenaPlan, plan
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.liveness import live_ranges, peak
-from serenity_mlir.schedulers import Schedule, schedule
+from serenity_mlir.schedulers import DEFAULT_METHOD, Schedule, schedule
 from serenity_mlir.schedulers.baselines import BASELINES
 
 # Shares of the time limit; what one does not use the next may.
 _ORDER, _FIRST_PLAN = 0.7, 0.2
 
 
-def schedule_and_plan(graph: MemoryGraph, *, alignment: int, time_limit: float) -> tuple[Schedule, ArenaPlan]:
+def schedule_and_plan(
+    graph: MemoryGraph, *, alignment: int, time_limit: float, method: str = DEFAULT_METHOD
+) -> tuple[Schedule, ArenaPlan]:
     """The order with the smallest arena that was found, and that arena.
 
     The order of least peak comes first. Where its arena has gaps that the planner cannot close,
@@ -27,9 +29,10 @@ def schedule_and_plan(graph: MemoryGraph, *, alignment: int, time_limit: float) 
         graph: What to order.
         alignment: Bytes that offsets are multiples of.
         time_limit: Wall time for everything, in seconds.
+        method: How the order of least peak is looked for, one of `schedulers.METHODS`.
     """
     began = perf_counter()
-    found = schedule(graph, time_limit=_ORDER * time_limit)
+    found = schedule(graph, method=method, time_limit=_ORDER * time_limit)
     left = max(time_limit - (perf_counter() - began), 0.0)
     share = left if not found.peak else _FIRST_PLAN / (1 - _ORDER) * left
     arena = plan(live_ranges(graph, found.order), alignment=alignment, time_limit=share)

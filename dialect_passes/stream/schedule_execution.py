@@ -23,7 +23,7 @@ from serenity_mlir.errors import CheckFailed
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.joint import schedule_and_plan
 from serenity_mlir.liveness import peak
-from serenity_mlir.schedulers import Schedule
+from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS, Schedule, check_method
 from serenity_mlir.schedulers.bounds import lower_bound
 
 EXTERNAL, ARENA = IO = ("external", "arena")
@@ -75,8 +75,10 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
     alignment: Annotated[int, "bytes; 0 takes the module's own"] = 0
     keep_order: Annotated[bool, "measure the file order and leave it"] = False
     io: Annotated[str, "external: callers own inputs and outputs; arena: they count"] = EXTERNAL
+    method: Annotated[str, f"how orders are looked for: {', '.join(METHODS)}"] = DEFAULT_METHOD
 
     def __post_init__(self) -> None:
+        check_method(self.method)
         if self.io not in IO:
             raise ValueError(f"io is {' or '.join(IO)}, not {self.io!r}")
 
@@ -122,7 +124,9 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
             result = Schedule(graph.graph.file_order, file_peak, bound, "file-order (kept)")
         else:
             alignment = self.alignment or alignment_of(region.op)
-            result, _ = schedule_and_plan(graph.graph, alignment=alignment, time_limit=time_limit)
+            result, _ = schedule_and_plan(
+                graph.graph, alignment=alignment, time_limit=time_limit, method=self.method
+            )
         if not graph.graph.is_legal(result.order) or peak(graph.graph, result.order) != result.peak:
             raise CheckFailed(f"the schedule of {region.name} breaks a dependence or misstates its peak")
         reorder(region.op, [graph.ops[index] for index in result.order])

@@ -12,7 +12,7 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.pass_base import Pass
 from serenity_mlir.dialect_passes.tensors.tensor_graph import Refusal, TensorGraph, build_tensor_graph
 from serenity_mlir.liveness import live_bytes, live_ranges, peak
-from serenity_mlir.schedulers import schedule
+from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS, check_method, schedule
 
 _FUNCTIONS = ("func.func", "util.func")
 
@@ -60,8 +60,10 @@ class ScheduleTensorsPass(Pass[tuple[FunctionSchedule, ...]]):
     annotate: Annotated[bool, "write serenity.live_bytes on each op and serenity.peak on the function"] = (
         False
     )
+    method: Annotated[str, f"how orders are looked for: {', '.join(METHODS)}"] = DEFAULT_METHOD
 
     def __post_init__(self) -> None:
+        check_method(self.method)
         if not self.time_limit >= 0:  # NaN is no limit either
             raise ValueError(f"option 'time-limit' wants seconds, not {self.time_limit}")
 
@@ -79,7 +81,7 @@ class ScheduleTensorsPass(Pass[tuple[FunctionSchedule, ...]]):
             return FunctionSchedule(symbol, refusal=found.reason)
         graph = found.graph
         file_peak = peak(graph, graph.file_order)
-        answer = schedule(graph, time_limit=max(0.0, deadline - time.monotonic()))
+        answer = schedule(graph, method=self.method, time_limit=max(0.0, deadline - time.monotonic()))
         better = answer.peak < file_peak
         if better:
             _move(found, answer.order)

@@ -9,7 +9,7 @@
 
 // RUN: not serenity-opt %s --pass-pipeline='builtin.module(serenity-schedule-tensors{time_limit=3})' 2>&1 | FileCheck %s --check-prefix=OPTION
 // OPTION: --pass-pipeline:16: serenity-schedule-tensors: no option 'time_limit'
-// OPTION: hint: did you mean 'time-limit'? its options are annotate, time-limit
+// OPTION: hint: did you mean 'time-limit'? its options are annotate, method, time-limit
 
 // RUN: not serenity-opt %s --pass-pipeline='builtin.module(serenity-schedule-tensors{time-limit=soon})' 2>&1 | FileCheck %s --check-prefix=VALUE
 // VALUE: option 'time-limit' wants a number, not 'soon'

@@ -25,6 +25,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     phase: str,
     target: str,
     time_limit: float,
+    method: str,
     no_schedule: bool,
     no_arena: bool,
     io: str,
@@ -43,7 +44,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     if output == report:
         raise UsageError("-o and --report name one file", hint="give them two")
     check_outputs([output, *([report] if report else [])])
-    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io)
+    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
     with console.progress() as progress:
         compiled = compile_model(
             model,
@@ -84,6 +85,7 @@ def run_analyze(  # noqa: PLR0913
     model: Path,
     target: str,
     time_limit: float,
+    method: str,
     no_schedule: bool,
     no_arena: bool,
     io: str,
@@ -95,7 +97,7 @@ def run_analyze(  # noqa: PLR0913
 ) -> None:
     """`serenity analyze`."""
     check_outputs([json_path] if json_path else [])
-    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io)
+    options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
     with console.progress() as progress:
         compiled = compile_model(
             model,

@@ -13,6 +13,7 @@ import click
 from serenity_mlir import __version__, console
 from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, UsageError
 from serenity_mlir.pipelines.cli.bench import bench
+from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
 
 DEFAULT_TIME_LIMIT = 2.0
 
@@ -43,6 +44,13 @@ def _common(command: Any) -> Any:
             show_default=True,
             metavar="SECONDS",
             help="For all searches together; past it the best found is used and its gap reported.",
+        ),
+        click.option(
+            "--method",
+            type=click.Choice(list(METHODS)),
+            default=DEFAULT_METHOD,
+            show_default=True,
+            help="How orders are looked for.",
         ),
         click.option("--compare-stock", is_flag=True, help="Also measure what stock IREE allocates."),
         click.option("--target", default="generic", show_default=True, metavar="NAME", help="Where to run."),

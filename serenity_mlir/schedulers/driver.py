@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from time import perf_counter
 
-from serenity_mlir.errors import CheckFailed
 from serenity_mlir.graph import MemoryGraph
-from serenity_mlir.liveness import live_bytes, live_ranges, peak
-from serenity_mlir.schedulers.baselines import BASELINES
+from serenity_mlir.liveness import peak
 from serenity_mlir.schedulers.bounds import lower_bound
 from serenity_mlir.schedulers.budget import Budget
 from serenity_mlir.schedulers.cuts import segments
 from serenity_mlir.schedulers.improve import improve
-from serenity_mlir.schedulers.problem import Partition, Problem
+from serenity_mlir.schedulers.problem import LARGEST, Partition, Problem
 from serenity_mlir.schedulers.result import Schedule
+from serenity_mlir.schedulers.segment import Segment, by_baseline
 from serenity_mlir.schedulers.task import Task, reduced, with_windows
-
-DEFAULT_TIME_LIMIT = 10.0
-DEFAULT_MAX_STATES = 2_000_000
 
 _FIRST_LOOK = 20_000
 """States within which most graphs are solved; beams are not worth their time before that."""
@@ -34,15 +30,10 @@ _QUICK, _PROOF, _BOUND = 0.75, 1.0, 0.1
 """Strides of the searches. Measured: with 0.75 the least time to a proof from a poor order; with 1 the
 least from a good one, but no bound without a proof."""
 
-_LARGEST = 8192
-"""Nodes of a segment beyond which bitmasks take too much memory; it is improved by windows only."""
-
 _SMOOTH = (32, 64)
 
 
-def schedule(
-    graph: MemoryGraph, *, time_limit: float = DEFAULT_TIME_LIMIT, max_states: int = DEFAULT_MAX_STATES
-) -> Schedule:
+def best_schedule(graph: MemoryGraph, *, time_limit: float, max_states: int) -> Schedule:
     """The order of `graph` with the smallest peak, or the best found within the limits.
 
     Never worse than any baseline, and file order itself wherever no better order is known. The
@@ -62,7 +53,7 @@ def schedule(
     hunt = _Hunt(graph)
     hunt.run(budget)
     order, method = hunt.result()
-    found = Schedule(
+    return Schedule(
         order=order,
         peak=peak(graph, order),
         lower_bound=hunt.lower,
@@ -70,31 +61,18 @@ def schedule(
         states=max_states - budget.states,
         seconds=perf_counter() - start,
         segments=len(hunt.segments),
-    )
-    if not graph.is_legal(order) or found.peak != hunt.upper or found.peak < found.lower_bound:
-        raise CheckFailed(f"schedule of peak {found.peak}, not {hunt.upper}, with bound {found.lower_bound}")
-    return found
+    ).checked(graph, hunt.upper)
 
 
 @dataclass(slots=True)
-class _Segment:
-    """Ops up to and with a cut node, and the best order known of them.
+class _Segment(Segment):
+    """A segment that is searched.
 
     Attributes:
-        ops: In file order.
-        file_peak: The peak of file order.
-        peak: The peak of `order`.
-        order: The best baseline's.
-        method: Which one that is.
         tasks: Problems to be solved one after the other for a better order, once there are any.
     """
 
-    ops: range
-    file_peak: int
-    peak: int
-    order: Sequence[int]
-    method: str
-    tasks: list[Task]
+    tasks: list[Task] = field(default_factory=list)
 
     @property
     def best(self) -> int:
@@ -113,7 +91,10 @@ class _Hunt:
     def __init__(self, graph: MemoryGraph) -> None:
         self.graph = graph
         self.lower = lower_bound(graph)
-        self.segments = _by_baseline(graph, segments(graph.preds, graph.succs), self.lower)
+        self.segments = [
+            _Segment(part.ops, part.file_peak, part.peak, part.order, part.method)
+            for part in by_baseline(graph, segments(graph.preds, graph.succs), self.lower)
+        ]
 
     @property
     def upper(self) -> int:
@@ -148,7 +129,7 @@ class _Hunt:
     def _look(self, index: int, partition: Partition, budget: Budget) -> None:
         """Prepares a segment, and solves it if that is easy."""
         segment = self.segments[index]
-        if len(segment.ops) > _LARGEST:
+        if len(segment.ops) > LARGEST:
             return
         rank = dict(zip(segment.order, range(len(segment.ops)), strict=True))
         for problem in reduced(partition.problem(index), budget):
@@ -206,24 +187,3 @@ class _Hunt:
                 names = [task.method for task in segment.tasks]
             methods += (name for name in names if name not in methods)
         return tuple(order), ", ".join(methods) or "file-order"
-
-
-def _by_baseline(graph: MemoryGraph, parts: Sequence[range], floor: int) -> list[_Segment]:
-    """Segments in the order of the baseline that is best in each: all run them one after the other.
-
-    Baselines that cannot matter, because no segment exceeds `floor` any more, are not tried.
-    """
-    out: list[_Segment] = []
-    for name, baseline in BASELINES.items():
-        if out and all(segment.peak <= floor for segment in out):
-            break
-        order = baseline(graph)
-        live = live_bytes(live_ranges(graph, order), len(order))
-        peaks = [max(live[part.start : part.stop]) for part in parts]
-        if not out:
-            out = [_Segment(part, top, top, part, name, []) for part, top in zip(parts, peaks, strict=True)]
-        for segment, top in zip(out, peaks, strict=True):
-            if top < segment.peak:
-                segment.peak, segment.method = top, name
-                segment.order = order[segment.ops.start : segment.ops.stop]
-    return out

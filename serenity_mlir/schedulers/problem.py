@@ -13,6 +13,9 @@ from itertools import accumulate
 
 from serenity_mlir.graph import MemoryGraph
 
+LARGEST = 8192
+"""Nodes beyond which a problem is not searched whole: the bitmasks of each state take too much memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from serenity_mlir.errors import CheckFailed
+from serenity_mlir.graph import MemoryGraph
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -36,3 +39,15 @@ class Schedule:
     def gap(self) -> float:
         """How far the peak may be above the optimum, as a share of the peak: 0.0 where proven."""
         return (self.peak - self.lower_bound) / self.peak if self.peak else 0.0
+
+    def checked(self, graph: MemoryGraph, said: int) -> Schedule:
+        """This schedule, if it is one of `graph` with the peak that the search kept account of.
+
+        Raises:
+            CheckFailed: It is not, or its peak is below its own bound.
+        """
+        if not graph.is_legal(self.order):
+            raise CheckFailed("the order of the schedule breaks a dependence")
+        if self.peak != said or self.peak < self.lower_bound:
+            raise CheckFailed(f"schedule of peak {self.peak}, not {said}, with bound {self.lower_bound}")
+        return self

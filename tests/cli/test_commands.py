@@ -73,6 +73,16 @@ def test_analyze_predicts_what_compile_allocates(model: Path, tmp_path: Path) ->
     assert read_report(predicted).memory == read_report(compiled).memory
 
 
+@pytest.mark.parametrize("method", ["dp", "dp+dc+asb"])
+def test_a_method_can_be_chosen(model: Path, tmp_path: Path, method: str) -> None:
+    report = tmp_path / "report.json"
+    assert run("analyze", model, "--method", method, "--json", report) == 0
+    found = read_report(report)
+    assert method in found.schedule.method
+    assert found.memory.final.peak == 398_464
+    assert found.memory.optimal
+
+
 def test_without_schedule_and_arena_it_is_stock(model: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     assert run("analyze", model, "--no-schedule", "--no-arena", "--compare-stock", "--json", report) == 0
@@ -146,6 +156,7 @@ def test_ir_goes_to_stdout_and_leaves_no_partitioning(model: Path) -> None:
         (["--emit", "mlir", "--verify"], "--verify"),
         (["--no-such-option"], "No such option"),
         (["--time-limit", "-1"], "time-limit"),
+        (["--method", "dc"], "'default', 'dp', 'dp+dc', 'dp+asb', 'dp+dc+asb'"),
         (["--", "--iree-no-such-flag"], "iree-no-such-flag"),
     ],
 )

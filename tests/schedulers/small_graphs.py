@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 from hypothesis import strategies as st
@@ -31,6 +32,13 @@ def dataflow(preds: Sequence[Sequence[int]], sizes: Sequence[int]) -> MemoryGrap
         for pred in links:
             users[pred].append(op)
     return build(preds, [(Buffer(f"b{op}", size), users[op]) for op, size in enumerate(sizes)])
+
+
+def local(count: int, reach: int, seed: int) -> MemoryGraph:
+    """Ops that use two of the last `reach` results."""
+    draw = random.Random(seed)
+    preds = [draw.sample(range(max(0, op - reach), op), min(2, op)) for op in range(count)]
+    return dataflow(preds, [draw.randint(1, 100) for _ in range(count)])
 
 
 @st.composite

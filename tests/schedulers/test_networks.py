@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from types import ModuleType
 
 import pytest
 from ortools.sat.python import cp_model
-from small_graphs import build, dataflow
+from small_graphs import build, dataflow, local
 
 from serenity_mlir.graph import Buffer, MemoryGraph
 from serenity_mlir.liveness import peak
@@ -97,13 +96,6 @@ def test_long_chains(length: int) -> None:
     assert found.optimal
     assert found.order == graph.file_order
     assert found.segments == length
-
-
-def local(count: int, reach: int, seed: int) -> MemoryGraph:
-    """Ops that use two of the last `reach` results."""
-    draw = random.Random(seed)
-    preds = [draw.sample(range(max(0, op - reach), op), min(2, op)) for op in range(count)]
-    return dataflow(preds, [draw.randint(1, 100) for _ in range(count)])
 
 
 @pytest.mark.parametrize(
