@@ -22,7 +22,7 @@ func.func @g(%x: tensor<?xf32>) -> tensor<?xf32> {
 module = ir.Module.parse(BRANCHES, make_context())
 pass_ = ScheduleTensorsPass(time_limit=5)
 
-# CHECK: serenity-schedule-tensors{time-limit=5 annotate=false}
+# CHECK: serenity-schedule-tensors{time-limit=5 annotate=false method=default}
 print(pass_)
 # CHECK: remark -:2:1 serenity-schedule-tensors: @f: live peak
 # CHECK: remark -:10:8 serenity-schedule-tensors leaves @g alone
