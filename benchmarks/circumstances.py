@@ -1,15 +1,10 @@
-"""What every result file says of how it was made, and where benchmarks find their models."""
+"""Where benchmarks find their models, and what they write."""
 
 from __future__ import annotations
 
-import os
-import platform
 import shlex
-import subprocess
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 import onnx
@@ -20,10 +15,11 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "examples"))
 from networks import nasnet, randwire
 from random_weights import weight_bytes, with_random_weights
 
+from serenity_mlir.pipelines.bench.result_file import result_file
+
 REPO = Path(__file__).resolve().parent.parent
 SHARED = REPO.parent / "shared" / "models"
 SETS = ("shared", "light", "networks")
-PACKAGES = ("iree-base-compiler", "iree-base-runtime", "onnx", "onnxruntime", "numpy")
 _CONSTANTS_FROM_IR = 4
 
 
@@ -67,37 +63,7 @@ def with_weights(model: Path, folder: Path) -> Path:
     return folder / model.name
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A markdown table whose first column is text and the others figures."""
-    rule = ["---", *("---:" for _ in heads[1:])]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
-
-
-def circumstances() -> str:
-    """Command, date, commit, versions and machine, as a markdown list."""
-    command = shlex.join(["python", *sys.argv])
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    commit = _output("git", "-C", str(REPO), "describe", "--always", "--dirty")
-    cpu = next((line for line in _cpu_info() if line.startswith("model name")), platform.processor())
-    load = "/".join(f"{value:.1f}" for value in os.getloadavg())
-    return (
-        f"- command: `{command}`\n"
-        f"- date: {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {commit}\n"
-        f"- Python {platform.python_version()}, {versions}\n"
-        f"- {cpu.partition(':')[2].strip() or cpu}, {os.cpu_count()} CPUs, load average at the end {load}"
-    )
-
-
-def _cpu_info() -> list[str]:
-    path = Path("/proc/cpuinfo")
-    return path.read_text().splitlines() if path.exists() else []
-
-
-def _output(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
-
-
 def write(path: Path, title: str, text: str) -> None:
     """Write a result file, or replace it whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"# {title}\n\n{text}\n\n{circumstances()}\n")
+    path.write_text(result_file(title, text, shlex.join(["python", *sys.argv])))

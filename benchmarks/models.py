@@ -19,9 +19,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from circumstances import REPO, SETS, models, table, with_weights, write
+from circumstances import REPO, SETS, models, with_weights, write
 from harness import compile_model, run_twice
 
+from serenity_mlir.pipelines.bench.result_file import table
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.source import restore_dtype
 from serenity_mlir.pipelines.reference import reference_name, run_reference

@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from circumstances import REPO, SETS, models, table, with_weights, write
+from circumstances import REPO, SETS, models, with_weights, write
 from iree.compiler.tools.binaries import find_tool
 
+from serenity_mlir.pipelines.bench.result_file import table
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET, compiler_flags
 
 SCRIPTS = Path(sysconfig.get_path("scripts"))

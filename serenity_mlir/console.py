@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from serenity_mlir.errors import SerenityError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -35,6 +35,27 @@ def print_error(error: SerenityError) -> None:
 def print_note(text: str) -> None:
     """Something that the user should know and that is no fault."""
     sys.stderr.write(f"note: {text}\n")
+
+
+def print_line(text: str) -> None:
+    """A result that fits one line."""
+    sys.stderr.write(f"{text}\n")
+
+
+def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of figures; the first column is what they belong to."""
+    from rich import box  # noqa: PLC0415  (as above)
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(
+        title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False
+    )
+    for index, heading in enumerate(headings):
+        table.add_column(Text(heading), justify="right" if index else "left")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    stderr().print(table)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import click
 from serenity_mlir import __version__, console
 from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, UsageError
 from serenity_mlir.pipelines.cli.bench import bench
+from serenity_mlir.pipelines.cli.pack import pack
 from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
 
 DEFAULT_TIME_LIMIT = 2.0
@@ -97,6 +98,7 @@ def analyze(**options: Any) -> None:
 
 
 serenity.add_command(bench)
+serenity.add_command(pack)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 
@@ -12,13 +13,16 @@ from serenity_mlir.arena.result import ArenaPlan
 from serenity_mlir.liveness import Slice
 
 
-def plan(slices: Sequence[Slice], *, alignment: int = 64, time_limit: float = 5.0) -> ArenaPlan:
+def plan(
+    slices: Sequence[Slice], *, alignment: int = 64, time_limit: float = 5.0, capacity: int = 0
+) -> ArenaPlan:
     """Offsets for `slices` in the smallest arena found, with the bound that is proven.
 
     Args:
         slices: Half-open live ranges, sizes in bytes.
         alignment: Bytes that every offset and the arena's size are multiples of.
         time_limit: Seconds after which the best plan so far is returned.
+        capacity: Bytes that are small enough: nothing smaller is looked for, nor proven.
 
     Returns:
         The plan. It is the same on every run unless the time limit cuts the search short.
@@ -28,24 +32,32 @@ def plan(slices: Sequence[Slice], *, alignment: int = 64, time_limit: float = 5.
     """
     began = time.monotonic()
     _validate(slices, alignment)
+    unit = _unit(slices, alignment)
     offsets = [0] * len(slices)
     used = nodes = 0
     method = "empty"
     # Busiest first: what that part needs, the others may use too.
-    parts = sorted(segments(slices, alignment), key=lambda part: -part[1].peak)
+    parts = sorted(segments(slices, unit), key=lambda part: -part[1].peak)
     bound = parts[0][1].peak if parts else 0
     for indices, problem in parts:
-        floor = max(bound, used)
+        floor = max(bound, used, capacity // unit)
         name, packing = _pack(problem, floor, began + time_limit)
         if packing.height > used:
             used, method = packing.height, name
-        if packing.bound > floor:  # else the floor may be another part's best, which proves nothing
+        if (
+            packing.bound > floor
+        ):  # else the floor may be another part's best or the capacity, which proves nothing
             bound = packing.bound
         nodes += packing.nodes
         for index, offset in zip(indices, packing.offsets, strict=True):
-            offsets[index] = offset * alignment
+            offsets[index] = offset * unit
     seconds = time.monotonic() - began
-    return ArenaPlan(tuple(offsets), used * alignment, bound * alignment, method, nodes, seconds)
+    return ArenaPlan(tuple(offsets), used * unit, bound * unit, method, nodes, seconds)
+
+
+def _unit(slices: Sequence[Slice], alignment: int) -> int:
+    """Bytes that divide the offsets of some smallest plan: of slices that lie on others or at 0."""
+    return alignment * (math.gcd(*(-(-item.size // alignment) for item in slices)) or 1)
 
 
 def _validate(slices: Sequence[Slice], alignment: int) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from serenity_mlir.arena.first_fit import height
+from serenity_mlir.arena.preordered import Preordered
 from serenity_mlir.arena.problem import Problem, Sections
-from serenity_mlir.arena.search import OutOfBudget, Preordered, Refuted, Search
+from serenity_mlir.arena.search import OutOfBudget, Refuted, Search
 
 Key = Callable[[Problem, Sections, int], tuple[int, ...]]
 

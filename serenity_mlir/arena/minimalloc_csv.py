@@ -1,13 +1,15 @@
 """minimalloc's CSV interchange: `id,lower,upper,size[,offset]`, one buffer a line.
 
-`lower` is the first step at which a buffer is live, `upper` the step after the last one.
-minimalloc also reads columns of other names and meanings (`end`, inclusive; `alignment`;
-`gaps`); they change the problem, so they are refused rather than dropped.
+`lower` is the first step at which a buffer is live, `upper` the step after the last one. Other
+names that minimalloc reads are read too: `buffer` and `buffer_id` for `id`, `begin` and `start`
+for `lower`, and `end` for the last step at which a buffer is live, hence `upper` - 1. Its columns
+`alignment` and `gaps` change the problem, so they are refused rather than dropped.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,8 @@ from serenity_mlir.liveness import Slice
 
 REQUIRED = ("id", "lower", "upper", "size")
 OFFSET = "offset"
+END = "end"
+ALIASES = {"buffer": "id", "buffer_id": "id", "begin": "lower", "start": "lower", END: "upper"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,40 +41,41 @@ def read_csv(path: Path) -> list[Record]:
             unknown or repeated, a field is no integer, or a range or size is negative.
     """
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
             return _read(stream, str(path))
     except OSError as error:
         raise SerenityError(f"cannot be read: {error.strerror}", file=str(path)) from error
     except UnicodeDecodeError as error:
         raise SerenityError("is not UTF-8 text", file=str(path)) from error
+    except csv.Error as error:
+        raise SerenityError(f"is no CSV: {error}", file=str(path)) from error
 
 
-def write_csv(path: Path, records: Sequence[Record]) -> None:
-    """Write `records` as minimalloc does, with the `offset` column if all of them have one.
+def to_csv(records: Sequence[Record]) -> str:
+    """The text of `records` as minimalloc writes it, with the `offset` column if all of them have one.
 
     Raises:
-        SerenityError: if the file cannot be written.
         ValueError: if only some records have an offset.
     """
     placed = [record.offset is not None for record in records]
     if any(placed) and not all(placed):
         raise ValueError("some records have an offset and some have none")
-    try:
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, lineterminator="\n")
-            writer.writerow([*REQUIRED, OFFSET] if any(placed) else REQUIRED)
-            for record in records:
-                item = record.slice
-                fields = [record.name, item.start, item.end, item.size]
-                writer.writerow(fields if record.offset is None else [*fields, record.offset])
-    except OSError as error:
-        raise SerenityError(f"cannot be written: {error.strerror}", file=str(path)) from error
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*REQUIRED, OFFSET] if any(placed) else REQUIRED)
+    for record in records:
+        item = record.slice
+        fields = [record.name, item.start, item.end, item.size]
+        writer.writerow(fields if record.offset is None else [*fields, record.offset])
+    return stream.getvalue()
 
 
 def _read(stream: TextIO, file: str) -> list[Record]:
     reader = csv.reader(stream)
-    columns = next(reader, [])
+    given = next(reader, [])
+    columns = [ALIASES.get(column, column) for column in given]
     _check_columns(columns, file)
+    after = 1 if END in given else 0
     records = []
     for fields in reader:
         if not fields:
@@ -80,6 +85,7 @@ def _read(stream: TextIO, file: str) -> list[Record]:
             raise SerenityError(f"{len(fields)} fields for {len(columns)} columns", file=file, where=where)
         row = dict(zip(columns, fields, strict=True))
         lower, upper, size = (_integer(row, column, file, where) for column in REQUIRED[1:])
+        upper += after
         if upper < lower:
             raise SerenityError(f"upper {upper} is before lower {lower}", file=file, where=where)
         if size < 0:

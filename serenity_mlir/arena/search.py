@@ -17,11 +17,12 @@ bound rests on are kept as a bit set, so that a failure undoes the latest decisi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from serenity_mlir.arena.problem import Problem, Sections
+from serenity_mlir.arena.preordered import Preordered
+from serenity_mlir.arena.selection import SELECTIONS
 
 NEVER = 1 << 62
 
@@ -64,34 +65,6 @@ class _Decision(NamedTuple):
     pending: _Pending | None
 
 
-class Preordered:
-    """A problem with its slices renumbered by preorder, so that numbers break ties."""
-
-    def __init__(self, problem: Problem, sections: Sections, order: Sequence[int]) -> None:
-        rank = [0] * len(order)
-        for position, index in enumerate(order):
-            rank[index] = position
-        self.order = order
-        self.sizes = [problem.sizes[index] for index in order]
-        self.first = [sections.first[index] for index in order]
-        self.last = [sections.last[index] for index in order]
-        self.neighbours = [[rank[other] for other in problem.neighbours[index]] for index in order]
-        self.live = [[rank[index] for index in members] for members in sections.live]
-        self.totals = sections.totals
-        self.crossings = sections.crossings
-        self.twin = self._twins()
-
-    def _twins(self) -> list[int]:
-        """For each slice the next in preorder with the same size and sections, -1 for none."""
-        twin = [-1] * len(self.order)
-        latest: dict[tuple[int, int, int], int] = {}
-        for index, key in enumerate(zip(self.first, self.last, self.sizes, strict=True)):
-            if key in latest:
-                twin[latest[key]] = index
-            latest[key] = index
-        return twin
-
-
 class Search:
     """One search of one problem at one capacity; `run` may be called once.
 
@@ -99,17 +72,27 @@ class Search:
         given: The problem, in preorder.
         capacity: Units that the plan must fit.
         selection: Which section to work on next, a key of `SELECTIONS`.
+
+    Attributes:
+        remaining: Units still to be placed in each section.
+        floor: In each section no slice that is still to be placed can lie lower.
+        ease: Falls by one, shared among the sections involved, with each failure.
+        nodes: How many decisions were made.
+        next_capacity: The smallest capacity at which some conflict so far would not have been one.
     """
 
     def __init__(self, given: Preordered, capacity: int, selection: str) -> None:
         count = len(given.sizes)
         self.given = given
         self.capacity = capacity
-        self.weight = [1.0] * len(given.totals)
+        self.remaining = list(given.totals)
+        self.floor = [0] * len(given.totals)
+        self.ease = [0.0] * len(given.totals)
         self.nodes = 0
         self.next_capacity = NEVER
-        self.remaining: list[int] = list(given.totals)
-        self.floor: list[int] = [0] * len(given.totals)
+        # What each section's stack reaches at most. A decision never lowers a stack, so that what was
+        # true before one is undone is true after, and nothing need be restored.
+        self._reach = [capacity + 1] * len(given.totals)
         self._select = SELECTIONS[selection]
         # A bound and the slice's number in one integer: sorting them sorts by bound, then preorder.
         self._bits = max(count, 1).bit_length()
@@ -139,7 +122,7 @@ class Search:
             OutOfBudget: after `node_limit` nodes or at `deadline` (of `time.monotonic`).
         """
         self._deadline = deadline
-        consistent = self._tighten(0, len(self.floor))
+        consistent = self._tighten(0, len(self.floor), 0)
         while consistent or self._backjump():
             consistent = True
             index = self._choose()
@@ -150,7 +133,7 @@ class Search:
                 del self._decisions[depth:]
                 continue
             self.nodes += 1
-            if self.nodes > node_limit:
+            if self.nodes > node_limit or time.monotonic() > self._deadline:
                 raise OutOfBudget
             if self._support[index] == self._keys[index] >> self._bits:
                 consistent = self._place(index)
@@ -170,10 +153,8 @@ class Search:
         open_sections = [section for section in range(*self._sections) if remaining[section]]
         if not open_sections:
             return -1
-        select = self._select
-        section = min(open_sections, key=lambda section: select(self, section))
         key_of = self._keys.__getitem__
-        key = min(map(key_of, self.given.live[section]))
+        key = min(map(key_of, self.given.live[self._select(self, open_sections)]))
         while True:
             lower = min(map(key_of, self.given.neighbours[key & self._mask]), default=key)
             if lower >> self._bits >= key >> self._bits:
@@ -197,6 +178,7 @@ class Search:
         self._level[index] = level
         for section in range(first, last):
             self._set(self.remaining, section, self.remaining[section] - size)
+            self._set(self.floor, section, top)
         low, high = first, last
         for other in given.neighbours[index]:
             key = keys[other]
@@ -210,7 +192,7 @@ class Search:
                     why[other] |= level
                     low = min(low, given.first[other])
                     high = max(high, given.last[other])
-        if not self._tighten(low, high):
+        if not self._tighten(low, high, size):
             return False
         self._split(first, last)
         return True
@@ -237,50 +219,62 @@ class Search:
                 because |= self._why[other]
         if bound + size > self.capacity:
             return self._fail(range(first, last), because, bound + size)
+        delta = 0
         while index >= 0 and keys[index] >> bits < bound:
+            delta = max(delta, bound - (keys[index] >> bits))
             self._set(keys, index, bound << bits | index)
             self._set(self._why, index, because)
             bound += size
             index = given.twin[index]
-        return self._tighten(first, last)
+        return self._tighten(first, last, delta)
 
-    def _tighten(self, first: int, last: int) -> bool:
-        """Raise the floors of some sections; False, with the conflict noted, if one overshoots."""
-        key_of, live, remaining = self._keys.__getitem__, self.given.live, self.remaining
-        bits, placed, capacity, floor = self._bits, self._placed, self.capacity, self.floor
-        for section in range(first, last):
+    def _tighten(self, first: int, last: int, delta: int) -> bool:
+        """Stack what is to be placed in some sections; False, with the conflict noted, if one overshoots.
+
+        `delta` is how far bounds in them were raised at most, and no stack rises by more. Those that
+        failed most are looked at first, because every other call ends at a failure.
+        """
+        key_of, live, sizes = self._keys.__getitem__, self.given.live, self.given.sizes
+        bits, mask, placed, capacity = self._bits, self._mask, self._placed, self.capacity
+        remaining, floor, reach = self.remaining, self.floor, self._reach
+        for section in sorted(range(first, last), key=self.ease.__getitem__):
             if not remaining[section]:
                 continue
-            if time.monotonic() > self._deadline:
-                raise OutOfBudget
-            unplaced = [key for key in map(key_of, live[section]) if key < placed]
-            lowest = min(unplaced) >> bits
+            if reach[section] + delta <= capacity:
+                reach[section] += delta
+                continue
+            unplaced = sorted([key for key in map(key_of, live[section]) if key < placed])
+            lowest = unplaced[0] >> bits
             if lowest > floor[section]:
                 self._set(floor, section, lowest)
-            if (max(unplaced) >> bits) + remaining[section] > capacity:
-                top, because = self._stack(unplaced)
-                if top > capacity:
-                    return self._fail(range(section, section + 1), because, top)
+            # How high slices reach that lie one above the other, each from its bound on.
+            top = 0
+            for key in unplaced:
+                bound = key >> bits
+                top = (bound if bound > top else top) + sizes[key & mask]
+            reach[section] = top
+            if top > capacity:
+                return self._fail(range(section, section + 1), self._blame(unplaced), top)
         return True
 
-    def _stack(self, unplaced: list[int]) -> tuple[int, int]:
-        """How high slices reach that lie one above the other, each from its bound on, and why."""
+    def _blame(self, unplaced: Sequence[int]) -> int:
+        """The decisions that a stack of slices rests on: those above its topmost gap."""
         top = because = 0
         bits, mask, sizes, why = self._bits, self._mask, self.given.sizes, self._why
-        for key in sorted(unplaced):
+        for key in unplaced:
             bound, index = key >> bits, key & mask
             if bound > top:
                 top, because = bound, 0
             top += sizes[index]
             because |= why[index]
-        return top, because
+        return because
 
     def _fail(self, sections: range, because: int, needed: int) -> bool:
         """Note a conflict that holds at every capacity below `needed`; always False."""
         self._conflict = because
         self.next_capacity = min(self.next_capacity, needed)
         for section in sections:
-            self.weight[section] += 1 / len(sections)
+            self.ease[section] -= 1 / len(sections)
         return False
 
     def _backjump(self) -> bool:
@@ -318,13 +312,3 @@ class Search:
     def slack(self, section: int) -> int:
         """Units of a section that are neither taken nor needed by what is still to be placed in it."""
         return self.capacity - self.floor[section] - self.remaining[section]
-
-
-Selection = Callable[[Search, int], tuple[float, ...]]
-"""The section with the least value is worked on next; the arguments are the search and the section."""
-
-SELECTIONS: dict[str, Selection] = {
-    "lowest": lambda search, section: (search.floor[section],),
-    "heaviest": lambda search, section: (-search.weight[section], search.slack(section)),
-    "tightest": lambda search, section: ((search.slack(section) + 1) / search.weight[section],),
-}

@@ -14,8 +14,10 @@ from serenity_mlir.arena import check_plan, plan
 from serenity_mlir.arena.exact import luby
 from serenity_mlir.arena.first_fit import height, heuristics
 from serenity_mlir.arena.iree_layout import PackSlice, iree_layout
+from serenity_mlir.arena.preordered import Preordered
 from serenity_mlir.arena.problem import Sections, segments
-from serenity_mlir.arena.search import SELECTIONS, OutOfBudget, Preordered, Refuted, Search
+from serenity_mlir.arena.search import OutOfBudget, Refuted, Search
+from serenity_mlir.arena.selection import SELECTIONS
 from serenity_mlir.liveness import Slice
 
 
@@ -110,6 +112,32 @@ def test_searches_never_contradict_each_other() -> None:
 def test_search_proves_what_the_peak_does_not(selection: str) -> None:
     for seed in range(5):
         decide(ABOVE_PEAK, selection, seed)
+
+
+@settings(max_examples=200, deadline=None)
+@given(interval_slices(6, size=6), st.integers(0, 40), st.sampled_from([1, 4]))
+def test_a_capacity_is_met_if_any_plan_meets_it(items: list[Slice], capacity: int, alignment: int) -> None:
+    best = optimum([Slice(item.start, item.end, -(-item.size // alignment)) for item in items]) * alignment
+    result = plan(items, alignment=alignment, capacity=capacity)
+    check_plan(items, result.offsets, result.size, alignment=alignment)
+    assert result.lower_bound <= best <= result.size <= max(best, capacity)
+    assert (result.size <= capacity) == (best <= capacity)
+
+
+def test_a_capacity_is_no_proof() -> None:
+    """The capacity, 8, is also the optimum, but below it only the peak, 7, is proven."""
+    result = plan(ABOVE_PEAK, alignment=1, capacity=8)
+    assert (result.size, result.lower_bound) == (8, 7)
+    assert plan(ABOVE_PEAK, alignment=1, capacity=7).lower_bound == 8
+
+
+@settings(max_examples=100, deadline=None)
+@given(interval_slices(6, size=6), st.integers(1, 9))
+def test_a_common_factor_of_the_sizes_changes_nothing(items: list[Slice], factor: int) -> None:
+    larger = [Slice(item.start, item.end, item.size * factor) for item in items]
+    ours, theirs = plan(items, alignment=1), plan(larger, alignment=1)
+    assert theirs.offsets == tuple(offset * factor for offset in ours.offsets)
+    assert (theirs.lower_bound, theirs.nodes) == (ours.lower_bound * factor, ours.nodes)
 
 
 def test_optimum_above_the_peak_is_proven() -> None:

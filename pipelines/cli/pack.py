@@ -1,0 +1,69 @@
+"""`serenity pack`: the arena planner by itself, for buffers that a CSV file lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from serenity_mlir import console
+from serenity_mlir.errors import BudgetExceeded
+
+
+@click.command()
+@click.argument("buffers", type=click.Path(path_type=Path), metavar="INPUT.csv")
+@click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True)
+@click.option(
+    "--capacity",
+    type=click.IntRange(min=0),
+    metavar="BYTES",
+    help="Take the first plan that fits; exit 3, with nothing written, if none is found.",
+)
+@click.option(
+    "--alignment", type=click.IntRange(min=1), default=1, show_default=True, metavar="BYTES",
+    help="What every offset is a multiple of.",
+)  # fmt: skip
+@click.option(
+    "--time-limit", type=click.FloatRange(min=0), default=10.0, show_default=True, metavar="SECONDS",
+    help="Past it the best plan found is used.",
+)  # fmt: skip
+@click.option("--debug", is_flag=True, help="Show a traceback with an error.")
+def pack(  # noqa: PLR0913  (one parameter an option of the command)
+    *, buffers: Path, output: Path, capacity: int | None, alignment: int, time_limit: float, debug: bool
+) -> None:
+    """Find offsets for the buffers of INPUT.csv in the smallest arena.
+
+    Both files are minimalloc's: columns id,lower,upper,size, and offset in the output; offsets
+    that the input has are left out of account.
+    """
+    from serenity_mlir.arena import check_plan, plan  # noqa: PLC0415  (as late as in the other commands)
+    from serenity_mlir.arena.minimalloc_csv import read_csv, to_csv  # noqa: PLC0415
+    from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs  # noqa: PLC0415
+
+    del debug  # `main` looks for it
+    records = read_csv(buffers)
+    check_outputs([output])
+    slices = [record.slice for record in records]
+    arena = plan(slices, alignment=alignment, time_limit=time_limit, capacity=capacity or 0)
+    check_plan(slices, arena.offsets, arena.size, alignment=alignment)
+    if capacity is not None and arena.size > capacity:
+        raise _over_capacity(str(buffers), arena.size, arena.lower_bound, capacity)
+    placed = [replace(record, offset=offset) for record, offset in zip(records, arena.offsets, strict=True)]
+    write_outputs({output: to_csv(placed).encode()})
+    proof = "proven minimal" if arena.optimal else f"no plan needs less than {arena.lower_bound:,}"
+    console.print_line(f"{len(records):,} buffers in {arena.size:,} bytes, {proof}; {arena.seconds:.2f} s")
+
+
+def _over_capacity(file: str, size: int, bound: int, capacity: int) -> BudgetExceeded:
+    if bound > capacity:
+        return BudgetExceeded(
+            f"no plan fits {capacity:,} bytes: at least {bound:,} are needed, which is proven",
+            file=file,
+            hint=f"the smallest arena found has {size:,} bytes",
+        )
+    return BudgetExceeded(
+        f"no plan was found that fits {capacity:,} bytes; the smallest arena found has {size:,}",
+        file=file,
+        hint="raise --time-limit: it is not proven that none fits",
+    )

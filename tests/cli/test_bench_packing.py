@@ -1,0 +1,72 @@
+"""`serenity bench packing`: what it reads, the figures of a small instance, its messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from serenity_mlir.pipelines.bench.packing import HEADINGS, instances, measure, row
+from serenity_mlir.pipelines.cli import main as cli
+
+BUFFERS = "id,lower,upper,size\nconv,0,2,6\nadd,1,4,4\npool,3,6,5\nfc,5,7,3\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "set").mkdir()
+    for name in ("b.9.csv", "a.10.csv"):
+        (tmp_path / "set" / name).write_text(BUFFERS)
+    return tmp_path / "set"
+
+
+def run(*arguments: object) -> int:
+    """The exit status of a command line."""
+    return cli.main(["bench", "packing", *map(str, arguments)])
+
+
+def test_the_name_says_the_capacity(folder: Path) -> None:
+    first, second = (measure(path, limit=1, repeats=3) for path in instances([folder]))
+    assert (first.name, first.slices, first.peak, first.capacity) == ("a.10", 4, 10, 10)
+    assert len(first.fits) == 3
+    assert None not in first.fits
+    assert first.smallest.optimal
+    assert first.smallest.size == 10
+    assert second.fits == (None, None, None)
+
+
+def test_rows_say_what_was_not_reached(folder: Path) -> None:
+    fits, fails = (row(measure(path, limit=1)) for path in instances([folder]))
+    assert len(fits) == len(fails) == len(HEADINGS)
+    assert (fits[:4], fits[6:8]) == (["a.10", "4", "10", "0.00"], ["10", "yes"])
+    assert fails[3:5] == ["-", "-"]
+
+
+def test_table_and_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "packing.md"
+    assert run(folder, "--limit", 1, "--capacity", 12, "-o", output) == 0
+    assert "a.10" in capsys.readouterr().err
+    text = output.read_text()
+    assert f"`serenity bench packing {folder} --limit 1 --repeats 1 --capacity 12`" in text
+    assert "| b.9 | 4 | 10 | 0.00 | 0.00 |  | 10 | yes | 0.00 |" in text
+
+
+def test_no_folder_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run() == 2
+    assert "name a folder of instances" in capsys.readouterr().err
+    assert run(tmp_path) == 2
+    assert "has no CSV file" in capsys.readouterr().err
+    assert run(tmp_path / "absent") == 1
+
+
+def test_no_capacity(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(BUFFERS)
+    assert run(path) == 1
+    assert "give --capacity BYTES" in capsys.readouterr().err
+    path.write_text("id,lower,upper,size\n")
+    assert run(path, "--capacity", 1) == 1
+    assert f"{path}: lists no buffers" in capsys.readouterr().err
