@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Buffers that the table of the peak shows before it sums up the rest.
 _SHOWN = 8
+_WIDEST = 1000
 
 
 def stderr() -> Console:
@@ -52,10 +53,12 @@ def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str
         title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False
     )
     for index, heading in enumerate(headings):
-        table.add_column(Text(heading), justify="right" if index else "left")
+        table.add_column(Text(heading), justify="right" if index else "left", no_wrap=True)
     for row in rows:
         table.add_row(*map(Text, row))
-    stderr().print(table)
+    console = stderr()
+    console.width = _WIDEST  # figures cut short to fit a terminal are worth nothing
+    console.print(table)
 
 
 @contextmanager

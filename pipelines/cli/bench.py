@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from serenity_mlir import console
+from serenity_mlir.pipelines.cli.bench_scale import scale
 
 
 @click.group()
@@ -63,3 +64,6 @@ def packing(  # noqa: PLR0913  (one parameter an option of the command)
         options = ["--limit", f"{limit:g}", "--repeats", str(repeats), *goal]
         command = shlex.join(["serenity", "bench", "packing", *map(str, paths), *options])
         write_outputs({output: result_file("Arena planning", text, command, packages=()).encode()})
+
+
+bench.add_command(scale)
