@@ -10,6 +10,7 @@ import msgspec
 
 from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded, SerenityError, UsageError
+from serenity_mlir.pipelines.arena_csv import arena_csv
 from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
 from serenity_mlir.pipelines.lower_stream import StreamOptions
@@ -91,12 +92,17 @@ def run_analyze(  # noqa: PLR0913
     io: str,
     compare_stock: bool,
     json_path: Path | None,
+    csv_path: Path | None,
     traffic: bool,
     iree_flags: Sequence[str],
     debug: bool,
 ) -> None:
     """`serenity analyze`."""
-    check_outputs([json_path] if json_path else [])
+    if csv_path is not None and no_arena:
+        raise UsageError("--csv writes the arena that is planned", hint="leave out --no-arena")
+    if csv_path is not None and csv_path == json_path:
+        raise UsageError("--json and --csv name one file", hint="give them two")
+    check_outputs([path for path in (json_path, csv_path) if path])
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
     with console.progress() as progress:
         compiled = compile_model(
@@ -110,10 +116,12 @@ def run_analyze(  # noqa: PLR0913
                 progress=progress,
             ),
         )
-    if compiled.report is None:
+    if compiled.report is None or compiled.stream is None:
         raise RuntimeError("phase stream makes a report")
-    if json_path is not None:
-        write_outputs({json_path: compiled.report.to_json()})
+    outputs = {} if json_path is None else {json_path: compiled.report.to_json()}
+    if csv_path is not None:
+        outputs[csv_path] = arena_csv(compiled.stream, file=str(model)).encode()
+    write_outputs(outputs)
     console.print_report(compiled.report, traffic=traffic)
 
 

@@ -88,6 +88,10 @@ def compile_command(**options: Any) -> None:
 @click.option(
     "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write the figures."
 )
+@click.option(
+    "--csv", "csv_path", type=click.Path(path_type=Path), metavar="FILE",
+    help="Write the arena in minimalloc's format.",
+)  # fmt: skip
 @click.option("--traffic", is_flag=True, help="Also show off-chip traffic at 32 to 256 KB on chip.")
 @click.argument("iree_flags", nargs=-1, type=click.UNPROCESSED)
 def analyze(**options: Any) -> None:
