@@ -21,6 +21,7 @@ def result_file(title: str, text: str, command: str, *, packages: Sequence[str] 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A markdown table whose first column is text and the others figures."""
     rule = ["---", *("---:" for _ in heads[1:])]
+    heads = [head.replace("\n", " ") for head in heads]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
 
 

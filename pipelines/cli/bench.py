@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from serenity_mlir import console
+from serenity_mlir.pipelines.cli.bench_paper import paper
 from serenity_mlir.pipelines.cli.bench_scale import scale
 
 
@@ -66,4 +67,5 @@ def packing(  # noqa: PLR0913  (one parameter an option of the command)
         write_outputs({output: result_file("Arena planning", text, command, packages=()).encode()})
 
 
+bench.add_command(paper)
 bench.add_command(scale)

@@ -1,0 +1,88 @@
+"""The figure of `serenity bench paper`: how good random orders are (SERENITY, figure 3)."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from serenity_mlir.errors import SerenityError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from serenity_mlir.pipelines.bench.paper import CellResult, PaperReport
+
+FORMATS = ("svg", "png")
+_COLUMNS = 3
+_LEFT = 0.98
+
+
+def plot_format(path: Path) -> str:
+    """The format that a file's name asks for.
+
+    Raises:
+        UsageError: It is none of `FORMATS`.
+        SerenityError: matplotlib is not installed.
+    """
+    form = path.suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        raise UsageError(f"no plot in format '{form}'", hint="name a file .svg or .png")
+    try:
+        import matplotlib  # noqa: F401, PLC0415  (an extra)
+    except ImportError as error:
+        raise SerenityError("plots need matplotlib", hint="pip install 'serenity-mlir[plot]'") from error
+    return form
+
+
+def plot(report: PaperReport, form: str) -> bytes:
+    """One panel a cell: the share of random orders whose peak is within x times the least.
+
+    Args:
+        report: Its random orders are drawn.
+        form: One of `FORMATS`.
+    """
+    import matplotlib as mpl  # noqa: PLC0415  (an extra)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    shown = report.cells
+    rows = -(-len(shown) // _COLUMNS)
+    widest = max(cell.random.peaks[-1][0] / cell.variants[0].peak for cell in shown)
+    with mpl.rc_context({"svg.hashsalt": "serenity", "svg.fonttype": "none", "font.family": "sans-serif"}):
+        figure = Figure(figsize=(9.6, 2.3 * rows + 0.7), layout="constrained")
+        FigureCanvasAgg(figure)
+        grid: list[Axes] = list(figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False).flat)
+        for axes, cell in zip(grid, shown, strict=False):
+            _panel(axes, cell, max(widest, 1.05))
+        for axes in grid[len(shown) :]:
+            axes.set_visible(False)
+        for axes in grid[
+            max(len(shown) - _COLUMNS, 0) : len(shown)
+        ]:  # the lowest that is seen of each column
+            axes.tick_params(labelbottom=True)
+        figure.supxlabel("peak / least peak")
+        figure.supylabel("share of random orders within it")
+        orders = shown[0].random.orders
+        figure.suptitle(f"{orders:,} random orders of each cell; dashed: file order", fontsize=11)
+        data = io.BytesIO()
+        figure.savefig(data, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    return data.getvalue()
+
+
+def _panel(axes: Axes, cell: CellResult, widest: float) -> None:
+    least = cell.variants[0].peak
+    x, y, seen = [_LEFT], [0.0], 0
+    for height, count in cell.random.peaks:
+        seen += count
+        x.append(height / least)
+        y.append(seen / cell.random.orders)
+    axes.step([*x, widest], [*y, 1.0], where="post", color="#1f6feb", linewidth=1.6)
+    file_order = cell.file_order / least
+    axes.axvline(file_order, color="#c9510c", linestyle="--", linewidth=1.1)
+    reach = f"{cell.random.optimal / cell.random.orders:.2%} reach" if cell.random.optimal else "none reaches"
+    axes.set_title(f"{cell.name}: {reach} the least", fontsize=9)
+    axes.set(xlim=(_LEFT, widest), ylim=(0.0, 1.03))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
