@@ -36,7 +36,9 @@ def settings(report: PaperReport) -> list[str]:
 
 def markdown(report: PaperReport) -> str:
     """All of it as markdown."""
-    parts = [f"## {item.title}\n\n{table(item.headings, item.rows)}\n\n{item.note}" for item in tables(report)]
+    parts = [
+        f"## {item.title}\n\n{table(item.headings, item.rows)}\n\n{item.note}" for item in tables(report)
+    ]
     return "\n\n".join([*parts, "## Cells\n\n" + "\n".join(f"- {line}" for line in settings(report))])
 
 

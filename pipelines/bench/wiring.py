@@ -17,7 +17,7 @@ def watts_strogatz(nodes: int, seed: int) -> Sequence[Sequence[int]]:
         import networkx as nx  # noqa: PLC0415  (an extra)
     except ImportError as error:
         raise SerenityError(
-            "random wirings need networkx", hint="pip install 'serenity-mlir[bench]'"
+            "random wirings need networkx", hint="pip install networkx, or 'serenity-mlir[dev]'"
         ) from error
     wiring = nx.connected_watts_strogatz_graph(nodes, 4, 0.75, seed=seed)
     sources: list[list[int]] = [[] for _ in range(nodes)]
