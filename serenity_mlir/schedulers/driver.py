@@ -20,6 +20,9 @@ from serenity_mlir.schedulers.task import Task, reduced, with_windows
 _FIRST_LOOK = 20_000
 """States within which most graphs are solved; beams are not worth their time before that."""
 
+_CHECKS = 0.05
+"""Share of the time limit that is kept for putting the result together and checking it."""
+
 _SHARES = {"look": 0.15, "sketch": 0.1, "polish": 0.2, "bound": 0.2, "proof": 0.6}
 """How much of what is left then each stage gets; the last one, "rest", gets all of it."""
 
@@ -50,8 +53,8 @@ def best_schedule(graph: MemoryGraph, *, time_limit: float, max_states: int) -> 
         CheckFailed: The order found is not legal or not what it was said to be: our fault.
     """
     start = perf_counter()
-    budget = Budget(start + time_limit, max_states)
-    hunt = _Hunt(graph)
+    budget = Budget(start + (1 - _CHECKS) * time_limit, max_states)
+    hunt = _Hunt(graph, budget)
     hunt.run(budget)
     order, method = hunt.result()
     return Schedule(
@@ -89,12 +92,12 @@ class _Hunt:
         lower: No order has a smaller peak.
     """
 
-    def __init__(self, graph: MemoryGraph) -> None:
+    def __init__(self, graph: MemoryGraph, budget: Budget) -> None:
         self.graph = graph
         self.lower = lower_bound(graph)
         self.segments = [
             _Segment(part.ops, part.file_peak, part.peak, part.order, part.method)
-            for part in by_baseline(graph, segments(graph.preds, graph.succs), self.lower)
+            for part in by_baseline(graph, segments(graph.preds, graph.succs), self.lower, budget)
         ]
 
     @property
@@ -113,16 +116,16 @@ class _Hunt:
         for left, index in zip(range(len(hard), 0, -1), hard, strict=True):
             if self.segments[index].peak > self.lower and not budget.spent:
                 self._look(index, partition, budget.part(_SHARES["look"] / left))
-        for task, share in self._open("sketch"):
+        for task, share in self._open("sketch", budget):
             task.sketch(self.lower, budget.part(share))
             self._solve(task, budget.part(states=_FIRST_LOOK), _PROOF)
-        for task, share in self._open("polish"):
+        for task, share in self._open("polish", budget):
             task.polish(self.lower, budget.part(share), _POLISH_BEAMS)
-        for task, share in self._open("bound"):
+        for task, share in self._open("bound", budget):
             self._solve(task, budget.part(share), _BOUND)
-        for task, share in self._open("proof"):
+        for task, share in self._open("proof", budget):
             self._solve(task, budget.part(share), _PROOF)
-        for task, share in self._open("rest"):
+        for task, share in self._open("rest", budget):
             task.polish(self.lower, budget.part(share / 2))
             self._solve(task, budget.part(share), _PROOF)
         self._smooth(whole, budget)
@@ -143,7 +146,7 @@ class _Hunt:
         task.solve(self.lower, budget, stride=stride, polished=stride == _PROOF)
         self.lower = max(self.lower, task.bound)
 
-    def _open(self, stage: str) -> Iterator[tuple[Task, float]]:
+    def _open(self, stage: str, budget: Budget) -> Iterator[tuple[Task, float]]:
         """Tasks on which the peak depends, worst first, each with its part of what is left at its turn."""
         tasks = [
             task
@@ -154,15 +157,17 @@ class _Hunt:
         ]
         tasks.sort(key=lambda task: -task.peak)
         for left, task in zip(range(len(tasks), 0, -1), tasks, strict=True):
-            if task.peak > self.lower:
+            if task.peak > self.lower and not budget.spent:
                 yield task, _SHARES.get(stage, 1.0) / left
 
     def _smooth(self, whole: Problem, budget: Budget) -> None:
         """Improves segments that are too large for anything else."""
-        if all(segment.tasks or segment.best <= self.lower for segment in self.segments):
+        if budget.spent or all(segment.tasks or segment.best <= self.lower for segment in self.segments):
             return
         order, _ = self.result()
         better = improve(whole, order, floor=self.lower, budget=budget, widths=_SMOOTH)
+        if better == list(order):
+            return
         _, hills = whole.profile(better)
         for segment in self.segments:
             top = max(hills[segment.ops.start : segment.ops.stop])

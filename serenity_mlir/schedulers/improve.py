@@ -25,6 +25,8 @@ def improve(
         budget: What may be spent; what is spent is taken from it.
         widths: How many nodes a window has: all of the first are tried before any of the next.
     """
+    if budget.spent:
+        return list(order)
     current = WindowedOrder(problem, order)
     while True:
         peak = max(current.hills, default=0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.liveness import live_bytes, live_ranges
 from serenity_mlir.schedulers.baselines import BASELINES
+from serenity_mlir.schedulers.budget import Budget
 
 
 @dataclass(slots=True)
@@ -29,14 +30,15 @@ class Segment:
     method: str
 
 
-def by_baseline(graph: MemoryGraph, parts: Sequence[range], floor: int) -> list[Segment]:
+def by_baseline(graph: MemoryGraph, parts: Sequence[range], floor: int, budget: Budget) -> list[Segment]:
     """Segments in the order of the baseline that is best in each: all run them one after the other.
 
-    Baselines that cannot matter, because no segment exceeds `floor` any more, are not tried.
+    Baselines that cannot matter, because no segment exceeds `floor` any more, are not tried, nor are
+    any but file order once the budget is spent.
     """
     out: list[Segment] = []
     for name, baseline in BASELINES.items():
-        if out and all(segment.peak <= floor for segment in out):
+        if out and (budget.spent or all(segment.peak <= floor for segment in out)):
             break
         order = baseline(graph)
         peaks = peaks_of(graph, order, parts)

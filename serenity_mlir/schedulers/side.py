@@ -7,8 +7,9 @@ of one are the complements of states of the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from serenity_mlir.schedulers.budget import Budget
 from serenity_mlir.schedulers.problem import Problem, bits
 
 Condition = tuple[int, int]
@@ -77,6 +78,19 @@ class _Sum:
         return mask
 
 
+class _Table(dict[int, tuple[int, Moves]]):
+    """Moves of the nodes that were asked for: making all at once takes large problems a second."""
+
+    def __init__(self, moves: Callable[[int], Moves]) -> None:
+        super().__init__()
+        self._moves = moves
+
+    def __missing__(self, bit: int) -> tuple[int, Moves]:
+        moves = self._moves(bit.bit_length() - 1)
+        self[bit] = moves.depends_on, moves
+        return self[bit]
+
+
 class Side:
     """One direction of search over a problem.
 
@@ -102,10 +116,15 @@ class Side:
         self.live = problem.base + sum(
             s.size for s, enters in zip(problem.storages, entering, strict=True) if enters
         )
-        self.table: dict[int, tuple[int, Moves]] = {}
-        for node in range(len(problem.nodes)):
-            moves = self._moves(node)
-            self.table[1 << node] = moves.depends_on, moves
+        self.table: Mapping[int, tuple[int, Moves]] = _Table(self._moves)
+
+    def prepare(self, budget: Budget) -> bool:
+        """Makes all moves; whether the budget sufficed. A state may ask for thousands of them at once."""
+        for node in range(len(self.problem.nodes)):
+            if budget.spent:
+                return False
+            self.table[1 << node]
+        return True
 
     def _moves(self, node: int) -> Moves:
         hill, net, bit = _Sum(), _Sum(), 1 << node

@@ -68,6 +68,9 @@ class Task:
     def _sides(self) -> Sides:
         return Sides(self.problem)
 
+    def _prepared(self, budget: Budget) -> bool:
+        return self._sides.forward.prepare(budget) and self._sides.backward.prepare(budget)
+
     def solve(self, floor: int, budget: Budget, *, stride: float, polished: bool = False) -> None:
         """Searches exactly; takes up the search of the same stride again if nothing has changed since.
 
@@ -77,7 +80,7 @@ class Task:
             stride: As in `Search`.
             polished: Whether orders found are improved locally before better ones are looked for.
         """
-        while not budget.spent:
+        while self._prepared(budget) and not budget.spent:
             search = self._current(floor, stride)
             before = search.states
             nodes = search.run(budget)
@@ -102,8 +105,9 @@ class Task:
     def sketch(self, floor: int, budget: Budget) -> None:
         """Looks for a good order in little time, without proof."""
         self._touch_up(floor, budget.part(0.4))
-        for side in (self._sides.forward, self._sides.backward):
-            self._beam(side, _BEAMS[1], budget.part(0.3))
+        if self._prepared(budget):
+            for side in (self._sides.forward, self._sides.backward):
+                self._beam(side, _BEAMS[1], budget.part(0.3))
         self._touch_up(floor, budget)
 
     def _touch_up(self, floor: int, budget: Budget) -> None:
@@ -119,6 +123,8 @@ class Task:
             beams: How many widths are tried; all if None.
         """
         self._take(self._improved(self.order, floor, budget), with_windows(self.method))
+        if not self._prepared(budget):
+            return
         sides = [self._sides.forward, self._sides.backward]
         for width in _BEAMS[:beams]:
             peaks = {}

@@ -94,6 +94,18 @@ def test_the_time_limit_is_kept(hard: Callable[[], MemoryGraph]) -> None:
     assert found.peak < 0.95 * baselines  # measured: 0.76 and 0.85
 
 
+@pytest.mark.parametrize(
+    ("ops", "reach", "method"), [(8000, 4000, "default"), (8000, 4000, "dp"), (20_000, 20, "default")]
+)
+def test_the_time_limit_is_kept_where_preparations_take_longer(ops: int, reach: int, method: str) -> None:
+    graph = local(ops, reach, 0)
+    worked = process_time()
+    found = schedule(graph, method=method, time_limit=0.5)
+    assert process_time() - worked < 0.6  # measured: up to 0.45; twice the limit without a look at the clock
+    assert not found.optimal
+    assert graph.is_legal(found.order)
+
+
 def test_the_state_limit_is_kept() -> None:
     found = schedule(wired(64, 0), max_states=500)
     assert not found.optimal

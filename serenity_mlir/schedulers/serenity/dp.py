@@ -74,6 +74,8 @@ def dynamic_programming(
     pruned, bound, states = inf, 0, 1
     budget.charge(1)
     outcome = Outcome.SOLUTION
+    if not side.prepare(budget):
+        return DpResult(Outcome.TIMEOUT, (), 0, 0, perf_counter() - start)
     for _ in side.problem.nodes:
         following: dict[int, _Partial] = {}
         deadline = perf_counter() + step_time_limit

@@ -57,7 +57,7 @@ class Serenity:
         budget = Budget(start + time_limit, max_states)
         ranges = segments(graph.preds, graph.succs) if self.divide else [range(len(graph.ops))]
         bound = lower_bound(graph)
-        parts = by_baseline(graph, ranges, floor=0) if graph.ops else []
+        parts = by_baseline(graph, ranges, floor=0, budget=budget) if graph.ops else []
         bound = max(bound, self._search(graph, parts, budget))
         order = tuple(op for part in parts for op in part.order)
         return Schedule(
