@@ -95,13 +95,16 @@ def test_the_time_limit_is_kept(hard: Callable[[], MemoryGraph]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ops", "reach", "method"), [(8000, 4000, "default"), (8000, 4000, "dp"), (20_000, 20, "default")]
+    ("ops", "reach", "method", "limit"),
+    [(8000, 4000, "default", 0.5), (8000, 4000, "dp", 0.5), (20_000, 20, "default", 1.0)],
 )
-def test_the_time_limit_is_kept_where_preparations_take_longer(ops: int, reach: int, method: str) -> None:
+def test_the_time_limit_is_kept_where_preparations_take_as_long(
+    ops: int, reach: int, method: str, limit: float
+) -> None:
     graph = local(ops, reach, 0)
     worked = process_time()
-    found = schedule(graph, method=method, time_limit=0.5)
-    assert process_time() - worked < 0.6  # measured: up to 0.45; twice the limit without a look at the clock
+    found = schedule(graph, method=method, time_limit=limit)
+    assert process_time() - worked < 1.2 * limit  # twice 0.5 s without a look at the clock in between
     assert not found.optimal
     assert graph.is_legal(found.order)
 
