@@ -117,6 +117,12 @@ def print_report(report: Report, *, traffic: bool = False) -> None:
             f"absolute, {report.verify.max_rel:.3g} relative",
             markup=False,
         )
+    for candidate in report.search:
+        taken = (
+            "taken" if candidate.taken else f"IREE fails: {candidate.fault[:60]} …" if candidate.fault else ""
+        )
+        flags = " ".join(candidate.flags) or "IREE's default"
+        console.print(f"  {_bytes(candidate.arena):>16}  {flags}  {taken}".rstrip(), markup=False)
     for warning in report.warnings:
         console.print(f"warning: {warning}", markup=False)
 

@@ -90,6 +90,18 @@ class RegionInfo(msgspec.Struct, frozen=True):
     left_alone: str
 
 
+class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A configuration of IREE that `--search` tried: its flags, and the arena that they lead to.
+
+    `fault` says why IREE could not compile it.
+    """
+
+    flags: list[str]
+    arena: int | None
+    taken: bool
+    fault: str = ""
+
+
 class Rewrite(msgspec.Struct, frozen=True):
     """A rewrite that was kept."""
 
@@ -159,6 +171,7 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     verify: Verification | None = None
     traffic: list[OffChip] = []
     warnings: list[str] = []
+    search: list[Candidate] = []
 
     def to_json(self) -> bytes:
         """The report as indented JSON."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +15,7 @@ from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.phases import PHASES
+from serenity_mlir.pipelines.search_fusion import compile_smallest
 from serenity_mlir.report import Report
 
 
@@ -30,6 +31,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     no_schedule: bool,
     no_arena: bool,
     io: str,
+    search: str | None,
     compare_stock: bool,
     verify: bool,
     report: Path | None,
@@ -47,7 +49,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     check_outputs([output, *([report] if report else [])])
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
     with console.progress() as progress:
-        compiled = compile_model(
+        compiled = _compiler(search)(
             model,
             CompileOptions(
                 emit=emit,
@@ -90,6 +92,7 @@ def run_analyze(  # noqa: PLR0913
     no_schedule: bool,
     no_arena: bool,
     io: str,
+    search: str | None,
     compare_stock: bool,
     json_path: Path | None,
     csv_path: Path | None,
@@ -105,7 +108,7 @@ def run_analyze(  # noqa: PLR0913
     check_outputs([path for path in (json_path, csv_path) if path])
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
     with console.progress() as progress:
-        compiled = compile_model(
+        compiled = _compiler(search)(
             model,
             CompileOptions(
                 emit="mlir",
@@ -123,6 +126,10 @@ def run_analyze(  # noqa: PLR0913
         outputs[csv_path] = arena_csv(compiled.stream, file=str(model)).encode()
     write_outputs(outputs)
     console.print_report(compiled.report, traffic=traffic)
+
+
+def _compiler(search: str | None) -> Callable[[Path, CompileOptions], Compiled]:
+    return compile_model if search is None else compile_smallest
 
 
 def _check_phase(phase: str) -> None:

@@ -36,6 +36,11 @@ def _common(command: Any) -> Any:
             show_default=True,
             help="Callers own inputs and outputs, or the one arena holds them while they are needed.",
         ),
+        click.option(
+            "--search",
+            type=click.Choice(["fusion"]),
+            help="Try several ways in which IREE may form dispatches, and take the smallest arena.",
+        ),
         click.option("--no-arena", is_flag=True, help="Leave the packing to IREE."),
         click.option("--no-schedule", is_flag=True, help="Keep the order of the file."),
         click.option(
