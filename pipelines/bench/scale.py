@@ -113,12 +113,14 @@ def _row(item: Measured, *, cp_sat: bool) -> list[str]:
     return cells
 
 
-def summary(items: Sequence[Measured]) -> list[list[str]]:
-    """Rows under `SUMMARY`, one for all graphs of a name."""
-    return [
-        _summed_up(name, [item for item in items if item.name == name])
-        for name in dict.fromkeys(item.name for item in items)
-    ]
+def summary(items: Sequence[Measured], *, cp_sat: bool) -> tuple[list[str], list[list[str]]]:
+    """Headings, and a row for all graphs of a name; with how often CP-SAT proved what was found."""
+    headings, rows = [*SUMMARY, *(["CP-SAT proves the same"] if cp_sat else [])], []
+    for name in dict.fromkeys(item.name for item in items):
+        own = [item for item in items if item.name == name]
+        same = sum(item.cp_sat == item.found.peak for item in own)
+        rows.append([*_summed_up(name, own), *([f"{same} of {len(own)}"] if cp_sat else [])])
+    return headings, rows
 
 
 def _summed_up(name: str, items: Sequence[Measured]) -> list[str]:

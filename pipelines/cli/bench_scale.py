@@ -61,13 +61,13 @@ def scale(  # noqa: PLR0913  (one parameter an option of the command)
                 measured.append(work.measure(name, seed, method=method, limit=limit, cp_sat=cp_sat))
     headings, rows = work.rows(measured, cp_sat=cp_sat is not None)
     console.print_table(f"Schedules by {method}", headings, rows)
-    sums = work.summary(measured)
-    console.print_table("By graph", work.SUMMARY, sums)
+    sums = work.summary(measured, cp_sat=cp_sat is not None)
+    console.print_table("By graph", *sums)
     if output is not None:
         asked = [] if cp_sat is None else ["--cp-sat", f"{cp_sat:g}"]
         options = ["--seeds", str(seeds), "--limit", f"{limit:g}", "--method", method, *asked]
         command = shlex.join(["serenity", "bench", "scale", *graphs, *options])
-        text = f"{table(work.SUMMARY, sums)}\n\n{table(headings, rows)}"
+        text = f"{table(*sums)}\n\n{table(headings, rows)}"
         packages = ["networkx", *(["ortools"] if asked else [])]
         write_outputs(
             {output: result_file("Schedules of generated graphs", text, command, packages=packages).encode()}
