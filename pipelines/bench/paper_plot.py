@@ -82,7 +82,7 @@ def _panel(axes: Axes, cell: CellResult, widest: float) -> None:
     file_order = cell.file_order / least
     axes.axvline(file_order, color="#c9510c", linestyle="--", linewidth=1.1)
     reach = f"{cell.random.optimal / cell.random.orders:.2%} reach" if cell.random.optimal else "none reaches"
-    axes.set_title(f"{cell.name}: {reach} the least", fontsize=9)
+    axes.set_title(f"{cell.name}: {reach} the least", fontsize=8.5)
     axes.set(xlim=(_LEFT, widest), ylim=(0.0, 1.03))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -72,11 +73,15 @@ def paper(  # noqa: PLR0913  (one parameter an option of the command)
     if plot_path is not None and form is not None:
         contents[plot_path] = plot(report, form)
     if output is not None:
-        asked = [] if swiftnet is None else ["--swiftnet", str(swiftnet)]
-        options = [*asked, "--time-limit", f"{time_limit:g}", "--orders", str(orders)]
+        named = {"--swiftnet": swiftnet, "--plot": plot_path, "-o": output}
+        options = ["--time-limit", f"{time_limit:g}", "--orders", str(orders)]
+        options += [part for name, path in named.items() if path is not None for part in (name, str(path))]
+        text = markdown(report)
+        if plot_path is not None:
+            text += f"\n\n![Random orders]({os.path.relpath(plot_path, output.parent)})"
         command = shlex.join(["serenity", "bench", "paper", *options])
-        text = result_file("The SERENITY paper's cells", markdown(report), command, packages=("networkx",))
-        contents[output] = text.encode()
+        page = result_file("The SERENITY paper's cells", text, command, packages=("networkx",))
+        contents[output] = page.encode()
     write_outputs(contents)
     for item in tables(report):
         console.print_table(item.title, item.headings, item.rows)

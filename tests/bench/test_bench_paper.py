@@ -71,7 +71,7 @@ def test_figures_tables_and_files(elsewhere: Path, capsys: pytest.CaptureFixture
     assert "NOT confirmed" in shown.err
     assert "…" not in shown.err
     text = (elsewhere / "p.md").read_text()
-    assert "serenity bench paper --time-limit 0.1 --orders 40" in text
+    assert "`serenity bench paper --time-limit 0.1 --orders 40 -o p.md`" in text
     assert f"| {cells['DARTS normal cell']['tflite']:,} |" in text
 
 
@@ -107,9 +107,10 @@ def test_swiftnet_is_read_and_the_whole_net_is_no_part_of_the_mean(
 @pytest.mark.parametrize(("suffix", "begins"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
 def test_the_plot(suffix: str, begins: bytes, elsewhere: Path) -> None:
     pytest.importorskip("matplotlib")
-    assert run(*QUICK, "--plot", f"p.{suffix}") == 0
+    assert run(*QUICK, "--plot", f"p.{suffix}", "-o", "p.md") == 0
     data = (elsewhere / f"p.{suffix}").read_bytes()
     assert data.startswith(begins)
+    assert f"](p.{suffix})" in (elsewhere / "p.md").read_text()
     assert suffix == "png" or data.count(b"RandWire CIFAR") == 5
 
 
