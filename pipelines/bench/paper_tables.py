@@ -147,7 +147,8 @@ def _ablation(report: PaperReport) -> TextTable:
         ["seconds", *methods],
         [[cell.name, *map(_seconds, cell.ablation)] for cell in report.cells],
         f"dp: Algorithm 1; +dc: divide and conquer at cut nodes; +asb: adaptive soft budgeting; default: "
-        f"ours. One run each, wall time. Where {report.time_limit:g} s (or the states) ran out before a proof, the gap is given.",
+        f"ours. One run each, wall time. Where {report.time_limit:g} s (or the states) ran out before a "
+        "proof, the gap is given.",
     )
 
 
