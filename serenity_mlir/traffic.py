@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from serenity_mlir.graph import MemoryGraph
 
@@ -113,6 +114,9 @@ class _OnChip:
         }
         self._dirty: set[int] = set()
         self._used = sum(self._sizes[index] for index in self._held)
+        # What is on chip, the one to leave first on top; entries that hold no longer are skipped.
+        self._victims = [self._key(index) for index in self._held]
+        heapify(self._victims)
 
     def run(self, step: int) -> None:
         """Runs the op of a step."""
@@ -138,28 +142,28 @@ class _OnChip:
             if not self._uses[index] and not self._graph.buffers[index].live_out:
                 self._dirty.discard(index)
                 self._drop(index)
+            elif index in self._held:
+                heappush(self._victims, self._key(index))
 
     def _make_room(self, staying: Sequence[int]) -> None:
         """Evicts what is used last until `staying` fits beside the rest."""
         excess = self._used - self._size
         excess += sum(self._sizes[index] for index in staying if index not in self._held)
-        if excess <= 0:
-            return
-        # Of those equally far away the clean ones go first, because they go for free.
-        victims = sorted(
-            self._held.difference(staying),
-            key=lambda index: (-self._next_use(index), index in self._dirty, -self._sizes[index], index),
-        )
-        for index in victims:
-            self._evict(index)
-            excess -= self._sizes[index]
-            if excess <= 0:
-                return
+        while excess > 0:
+            key = heappop(self._victims)
+            index = key[-1]
+            if index in self._held and key == self._key(index):
+                self._evict(index)
+                excess -= self._sizes[index]
 
-    def _next_use(self, index: int) -> float:
-        """The step that next wants a buffer on chip."""
+    def _key(self, index: int) -> tuple[float, bool, int, int]:
+        """Who leaves first: the one used last; of equals a clean one, which goes for free; the larger.
+
+        What the present op touches is used soonest of all, so it never leaves to make room.
+        """
         uses = self._uses[index]
-        return uses[-1] if uses and index not in self._streamed[uses[-1]] else math.inf
+        kept = bool(uses) and index not in self._streamed[uses[-1]]
+        return (-uses[-1] if kept else -math.inf), index in self._dirty, -self._sizes[index], index
 
     def _evict(self, index: int) -> None:
         if index in self._dirty:
