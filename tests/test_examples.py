@@ -119,3 +119,16 @@ def test_run_a_pass_on_a_file(tmp_path: Path) -> None:
         "  return %y : tensor<?xf32>\n}\n"
     )
     assert "@open is left alone: value %0" in run("run_a_pass.py", file).stderr
+
+
+def test_search_architectures() -> None:
+    options = ("--candidates", "12", "--nodes", "12")
+    lines = run("search_architectures.py", *options).stdout.splitlines()
+    assert lines[0] == "12 candidates, 12 of them proven optimal"
+    smallest, file_order, largest = (
+        int(re.findall(r"[\d,]+ ", text)[-1].replace(",", ""))
+        for text in (lines[1].split(";")[0], lines[1].split(";")[1], lines[2].split(";")[0])
+    )
+    assert smallest < largest
+    assert smallest <= file_order
+    assert run("search_architectures.py", *options, "--jobs", "2").stdout.splitlines() == lines
