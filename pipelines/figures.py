@@ -10,6 +10,7 @@ from serenity_mlir.dialect_passes.stream.layout_slices import RegionPlan
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.liveness import live_bytes, live_ranges
 from serenity_mlir.pipelines.importing.source import SourceModel
+from serenity_mlir.pipelines.iree_version import iree_version
 from serenity_mlir.pipelines.lower_stream import StreamResult
 from serenity_mlir.report import (
     SCHEMA_VERSION,
@@ -65,13 +66,6 @@ def build_report(
         traffic=off_chip(result.schedules),
         warnings=[*(note.message for note in source.notes), *result.notes, *result.warnings],
     )
-
-
-def iree_version() -> str:
-    """The version of the compiler in use."""
-    from importlib.metadata import version  # noqa: PLC0415  (slow to import, needed once)
-
-    return version("iree-base-compiler")
 
 
 def _memory(result: StreamResult, allocated: int | None) -> Memory:

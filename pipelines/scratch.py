@@ -7,7 +7,9 @@ half-written files are to be removed. Outside a contained command they go nowher
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import time
 from pathlib import Path
 
 VARIABLE = "SERENITY_SCRATCH"
@@ -17,10 +19,14 @@ STACK = "stack.txt"
 """Where in that folder the Python stack goes when a signal ends the worker."""
 
 _STAGE, _INPUT, _STDIN, _FAULT, _TRACEBACK = "stage", "input", "stdin.mlir", "fault", "traceback.txt"
-_TEMPORARIES, _ENDED = "temporaries", "ended"
+_TEMPORARIES, _ENDED, _DATA = "temporaries", "ended", "data"
 
 KEPT = (STACK, _STDIN, _TRACEBACK)
 """What a reproducer takes from that folder."""
+
+# How often to try again to remove the folder, into which a linker that outlives the worker may write.
+_ATTEMPTS = 20
+_PAUSE = 0.05
 
 
 def note_stage(stage: str) -> None:
@@ -46,10 +52,12 @@ def read_input(file: str) -> bytes:
 
 def note_temporary(path: Path) -> None:
     """A file to remove if the worker dies."""
-    folder = os.environ.get(VARIABLE)
-    if folder:
-        with Path(folder, _TEMPORARIES).open("ab") as notes:
-            notes.write(os.fsencode(path) + b"\0")
+    _append(_TEMPORARIES, path)
+
+
+def note_data(path: Path) -> None:
+    """A file of weights that the worker is about to read."""
+    _append(_DATA, path)
 
 
 def note_fault(what: str, trace: str) -> None:
@@ -85,9 +93,22 @@ def ended(folder: Path) -> bool:
 
 def remove_temporaries(folder: Path) -> None:
     """Remove what the worker left half-written."""
-    for name in _read(folder, _TEMPORARIES).split(b"\0"):
-        if name:
-            Path(os.fsdecode(name)).unlink(missing_ok=True)
+    for path in _listed(folder, _TEMPORARIES):
+        path.unlink(missing_ok=True)
+
+
+def data_files(folder: Path) -> list[Path]:
+    """Files of weights that the worker read, sorted."""
+    return sorted(set(_listed(folder, _DATA)))
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove the folder itself."""
+    for _ in range(_ATTEMPTS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(_PAUSE)
 
 
 def _note(name: str, data: bytes) -> None:
@@ -99,3 +120,14 @@ def _note(name: str, data: bytes) -> None:
 def _read(folder: Path, name: str) -> bytes:
     path = folder / name
     return path.read_bytes() if path.exists() else b""
+
+
+def _append(name: str, path: Path) -> None:
+    folder = os.environ.get(VARIABLE)
+    if folder:
+        with Path(folder, name).open("ab") as notes:
+            notes.write(os.fsencode(path) + b"\0")
+
+
+def _listed(folder: Path, name: str) -> list[Path]:
+    return [Path(os.fsdecode(path)) for path in _read(folder, name).split(b"\0") if path]

@@ -14,30 +14,20 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED
-from serenity_mlir.pipelines.scratch import (
-    KEPT,
-    VARIABLE,
-    ended,
-    fault,
-    last_input,
-    last_stage,
-    remove_temporaries,
-)
+from serenity_mlir.pipelines.cli.ending import ending
+from serenity_mlir.pipelines.cli.group import leads_group
+from serenity_mlir.pipelines.scratch import KEPT, VARIABLE, last_input, remove_folder, remove_temporaries
 
 _WORKER = "serenity_mlir.pipelines.cli.worker"
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LARGEST_COPY = 64 << 20
-# How often to try again to remove the scratch folder, into which a linker that outlives the worker may write.
-_ATTEMPTS = 20
-_PAUSE = 0.05
 
 
 def serenity() -> int:
@@ -77,15 +67,22 @@ def contain(module: str, arguments: Sequence[str]) -> int:
         except OSError as error:
             return _say(f"the compiler's process cannot be started: {error.strerror}", "free some memory")
         finally:
-            _remove(scratch)
+            remove_folder(scratch)
 
 
 @dataclass
 class _Worker:
-    """The process that works for us."""
+    """The process that works for us.
+
+    Attributes:
+        process: Once it is started.
+        interrupted: Whether it was asked to end.
+        leads: Whether it was, at that time, the leader of a group of processes.
+    """
 
     process: subprocess.Popen[bytes] | None = None
     interrupted: bool = False
+    leads: bool = False
 
     def run(self, command: Sequence[str], environment: Mapping[str, str]) -> int:
         """Start it, wait for it; returns its exit status, negative if a signal ended it."""
@@ -97,11 +94,18 @@ class _Worker:
             self.process = subprocess.Popen(command, env=environment)  # noqa: S603  (ourselves)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
-        return self.process.wait()
+        status = self.process.wait()
+        if self.leads:  # nothing that it started may outlive it
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        return status
 
     @contextmanager
     def ended_with_us(self) -> Iterator[None]:
-        """Signals that ask us to end kill the worker instead, and come too late once it has ended."""
+        """Signals that ask us to end kill the worker instead, and come too late once it has ended.
+
+        A worker that leads a group of its own is asked to end first, and killed the second time.
+        """
         for number in _ENDING:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._kill)
@@ -112,8 +116,13 @@ class _Worker:
                 signal.signal(number, signal.SIG_IGN)
 
     def _kill(self, _number: int, _frame: FrameType | None) -> None:
-        self.interrupted = True
-        if self.process is not None:
+        impatient, self.interrupted = self.interrupted, True
+        if self.process is None:
+            return
+        self.leads = self.leads or leads_group(self.process.pid)
+        if self.leads and not impatient:
+            self.process.terminate()  # it ends what it started, in order
+        else:
             self.process.kill()
 
 
@@ -121,33 +130,14 @@ def _conclude(status: int, scratch: Path, command: Sequence[str]) -> int:
     """Say what happened where the worker could not; returns our exit status."""
     if status == -signal.SIGPIPE:  # a reader such as `head` has seen enough
         return EXIT_ERROR
-    stage, file = last_stage(scratch), last_input(scratch)
-    place, during = f"{file}: " if file else "", f" during '{stage}'" if stage else ""
-    found = fault(scratch)
-    if status < 0:
-        what = f"the compiler {_death(-status)}"
-        hint = "please report it"
-    elif found:
-        what = f"this is a fault of serenity{during}: {found}"
-        during = ""
-        hint = "please report it; --debug shows the traceback"
-    elif status > 0 and not ended(scratch):
-        return _say(
-            f"{place}IREE gave up{during} with exit status {status}", "its own words are above", status
-        )
-    else:
+    found = ending(status, scratch)
+    if found is None:
         return status
-    kept = _keep_reproducer(command, scratch, f"{what}{during}")
-    return _say(f"{place}{what}{during}", f"{kept}; {hint}")
-
-
-def _death(number: int) -> str:
-    if number == signal.SIGKILL:
-        return "was killed (SIGKILL; memory may have run out)"
-    try:
-        return f"crashed ({signal.Signals(number).name})"
-    except ValueError:
-        return f"crashed (signal {number})"
+    place = f"{found.file}: " if found.file else ""
+    if not found.crash:
+        return _say(f"{place}{found.what}", found.hint, status)
+    kept = _keep_reproducer(command, scratch, found.what)
+    return _say(f"{place}{found.what}", f"{kept}; {found.hint}")
 
 
 def _say(what: str, hint: str, status: int = EXIT_ERROR) -> int:
@@ -167,11 +157,3 @@ def _keep_reproducer(command: Sequence[str], scratch: Path, what: str) -> str:
     except OSError as error:
         return f"what shows it again cannot be kept: {error.strerror}"
     return f"what shows it again is in {kept}"
-
-
-def _remove(scratch: Path) -> None:
-    for _ in range(_ATTEMPTS):
-        shutil.rmtree(scratch, ignore_errors=True)
-        if not scratch.exists():
-            return
-        time.sleep(_PAUSE)

@@ -40,13 +40,8 @@ def run(module: str, arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # a reader such as `head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = EXIT_ERROR
-    except MemoryError:
-        console.print_error(
-            SerenityError("memory ran out", hint="use a smaller model, or a machine with more")
-        )
-        status = EXIT_ERROR
-    except OSError as error:
-        console.print_error(SerenityError(error.strerror or str(error), file=_name(error.filename)))
+    except (MemoryError, OSError) as error:
+        console.print_error(described(error))
         status = EXIT_ERROR
     except Exception as error:
         if "--debug" in arguments:
@@ -56,6 +51,13 @@ def run(module: str, arguments: Sequence[str]) -> int:
     finally:  # native code that calls `exit` never gets here
         note_end()
     return status
+
+
+def described(error: MemoryError | OSError) -> SerenityError:
+    """What the machine denied us, as an error that users can act on."""
+    if isinstance(error, MemoryError):
+        return SerenityError("memory ran out", hint="use a smaller model, or a machine with more")
+    return SerenityError(error.strerror or str(error), file=_name(error.filename))
 
 
 def _name(filename: str | bytes | int | None) -> str:

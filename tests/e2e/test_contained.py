@@ -1,8 +1,4 @@
-"""Crashes, interrupts and faults of our own are contained: a status, a message, and nothing left behind.
-
-What happens to a worker at an odd moment is seeded from outside, by a `sitecustomize` on PYTHONPATH that
-waits for the worker to do something and then kills, breaks or stops it.
-"""
+"""Crashes, interrupts and faults of our own are contained: a status, a message, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -11,12 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from harness import Done, command, entry_point
+from contained_harness import NEXT_STAGE, PATIENCE, READING, RENAMING, Place, assert_interrupted, start
 from tiny_models import MLIR, two_convolutions
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -26,55 +20,6 @@ IREE_FLAGS = (
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=generic",
 )
-_PATIENCE = 120
-# Moments: an audit event, and what its first argument holds.
-READING = ("import", "serenity_mlir.pipelines.importing.load_onnx")
-RENAMING = ("os.rename", "/out/.")
-NEXT_STAGE = ("open", "/stage")
-_SEEDED = """\
-import os, sys, time
-from pathlib import Path
-left = {times} if "SERENITY_SCRATCH" in os.environ else 0  # in workers only
-def hook(event, arguments):
-    global left
-    if left and event == {event!r} and {text!r} in str(arguments[0]):
-        left -= 1
-        if not left:
-            {action}
-sys.addaudithook(hook)
-"""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Folders of one run of a command."""
-
-    inputs: Path
-    out: Path
-    tmp: Path
-    seeds: Path
-
-    def environment(self) -> dict[str, str]:
-        return {**os.environ, "TMPDIR": str(self.tmp), "PYTHONPATH": str(self.seeds)}
-
-    def seed(self, moment: tuple[str, str], action: str, times: int = 1) -> None:
-        """Let a worker do `action` when `moment` comes for the given time."""
-        text = _SEEDED.format(event=moment[0], text=moment[1], action=action, times=times)
-        (self.seeds / "sitecustomize.py").write_text(text)
-
-    def run(self, tool: str, *arguments: str | Path, data: str | None = None) -> Done:
-        return command(tool, *arguments, cwd=self.inputs, env=self.environment(), input=data)
-
-    def assert_nothing_left(self) -> None:
-        assert not list(self.out.iterdir())
-        assert not list(self.tmp.iterdir())
-
-    def kept(self) -> Path:
-        """The one thing that is left among temporary files."""
-        found = list(self.tmp.iterdir())
-        assert len(found) == 1, found
-        assert found[0].name.startswith("serenity-crash-")
-        return found[0]
 
 
 @pytest.fixture
@@ -182,63 +127,6 @@ def test_files_in_the_working_directory_are_not_imported(place: Place) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@dataclass
-class Started:
-    """A command that runs in a session of its own."""
-
-    process: subprocess.Popen[str]
-    place: Place
-
-    def others(self) -> list[int]:
-        """Processes that it started and that still run."""
-        found = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = stat.read_text().rpartition(")")[2].split()
-            except OSError:  # it ended meanwhile
-                continue
-            pid = int(stat.parent.name)
-            if int(fields[3]) == self.process.pid != pid and fields[0] != "Z":
-                found.append(pid)
-        return found
-
-    def wait_for(self, reached: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while not reached():
-            assert self.process.poll() is None, self.process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-
-    def stage(self) -> str:
-        found = list(self.place.tmp.glob("serenity-*/stage"))
-        return found[0].read_text() if found else ""
-
-    def end(self, how: str) -> None:
-        if how == "terminal":
-            os.killpg(self.process.pid, signal.SIGINT)
-        else:
-            self.process.send_signal(signal.Signals[how])
-
-
-def start(place: Place, tool: str, *arguments: str | Path) -> Started:
-    process = subprocess.Popen(
-        [*entry_point(tool), *map(str, arguments)],
-        cwd=place.inputs,
-        env=place.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    return Started(process, place)
-
-
-def assert_interrupted(started: Started) -> None:
-    stdout, stderr = started.process.communicate(timeout=_PATIENCE)
-    assert (started.process.returncode, stdout, stderr) == (130, "", "")
-    assert not started.others()
-
-
 @pytest.mark.parametrize("how", ["terminal", "SIGINT", "SIGTERM", "SIGHUP"])
 def test_interrupt_while_reading(how: str, place: Place) -> None:
     place.seed(READING, "time.sleep(600)")
@@ -306,7 +194,7 @@ def test_interrupts_at_any_time_leave_nothing(place: Place) -> None:
         time.sleep(delay)
         started.end("terminal")
         started.end("terminal")
-        stdout, stderr = started.process.communicate(timeout=_PATIENCE)
+        stdout, stderr = started.process.communicate(timeout=PATIENCE)
         done = started.process.returncode
         assert done in (0, 130), stderr
         assert stdout == ""
@@ -331,7 +219,7 @@ def test_reader_that_has_seen_enough(tool: str, place: Place) -> None:
     started = start(place, tool, *arguments[tool])
     assert started.process.stdout is not None
     started.process.stdout.close()
-    _, stderr = started.process.communicate(timeout=_PATIENCE)
+    _, stderr = started.process.communicate(timeout=PATIENCE)
     assert started.process.returncode == 1
     assert stderr == ""
     place.assert_nothing_left()
