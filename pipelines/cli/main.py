@@ -14,9 +14,11 @@ from serenity_mlir import __version__, console
 from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, UsageError
 from serenity_mlir.pipelines.cli.bench import bench
 from serenity_mlir.pipelines.cli.pack import pack
+from serenity_mlir.pipelines.targets import DEFAULT_TARGET
 from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
 
 DEFAULT_TIME_LIMIT = 2.0
+DEFAULT_OUTPUT = "serenity-reports"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -59,7 +61,6 @@ def _common(command: Any) -> Any:
             help="How orders are looked for.",
         ),
         click.option("--compare-stock", is_flag=True, help="Also measure what stock IREE allocates."),
-        click.option("--target", default="generic", show_default=True, metavar="NAME", help="Where to run."),
     ):
         command = option(command)
     return click.argument("model", type=click.Path(path_type=Path))(command)
@@ -67,6 +68,7 @@ def _common(command: Any) -> Any:
 
 @serenity.command(name="compile", context_settings={"ignore_unknown_options": False})
 @_common
+@click.option("--target", default=DEFAULT_TARGET, show_default=True, metavar="NAME", help="Where to run.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True)
 @click.option("--emit", type=click.Choice(["vmfb", "mlir"]), default="vmfb", show_default=True)
 @click.option(
@@ -91,6 +93,15 @@ def compile_command(**options: Any) -> None:
 @serenity.command()
 @_common
 @click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    default=(DEFAULT_TARGET,),
+    show_default=True,
+    metavar="NAME",
+    help="Where to run; may be given several times.",
+)
+@click.option(
     "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write the figures."
 )
 @click.option(
@@ -98,12 +109,55 @@ def compile_command(**options: Any) -> None:
     help="Write the arena in minimalloc's format.",
 )  # fmt: skip
 @click.option("--traffic", is_flag=True, help="Also show off-chip traffic at 32 to 256 KB on chip.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With many models: how many at once.  [default: 1]",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="With many models: run them on this Dask cluster.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help=f"With many models: where results go; those there are not made again.  [default: {DEFAULT_OUTPUT}]",
+)
 @click.argument("iree_flags", nargs=-1, type=click.UNPROCESSED)
-def analyze(**options: Any) -> None:
-    """Predict what MODEL needs, without code generation."""
+@click.pass_context
+def analyze(  # noqa: PLR0913  (one parameter an option of the command)
+    context: click.Context,
+    /,
+    *,
+    model: Path,
+    targets: Sequence[str],
+    jobs: int | None,
+    scheduler: str | None,
+    output: Path | None,
+    **options: Any,
+) -> None:
+    """Predict what MODEL needs, without code generation.
+
+    MODEL may be a folder of models, or a manifest: a .json file with a list of
+    {"model": PATH, "target": NAME, "options": [OPTION, ...]}, the last two optional.
+    """
+    from serenity_mlir.pipelines.cli.batch import analyze_many, is_batch  # noqa: PLC0415  (heavy)
+
+    if is_batch(model, targets):
+        analyze_many(
+            context,
+            model=model,
+            targets=targets,
+            jobs=jobs,
+            scheduler=scheduler,
+            output=output or Path(DEFAULT_OUTPUT),
+        )
+        return
+    for name, value in (("--jobs", jobs), ("--scheduler", scheduler), ("--output", output)):
+        if value is not None:
+            raise UsageError(f"{name} is for many models", hint="name a folder or a manifest")
     from serenity_mlir.pipelines.cli.commands import run_analyze  # noqa: PLC0415  (heavy)
 
-    run_analyze(**options)
+    run_analyze(model=model, target=targets[0], **options)
 
 
 serenity.add_command(bench)

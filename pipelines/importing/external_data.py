@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from onnx import TensorProto
 
 from serenity_mlir.errors import SerenityError
+from serenity_mlir.pipelines.scratch import note_data
 
 from .tensor_bytes import DAMAGED, packed_bytes
 
@@ -36,6 +37,7 @@ def read_external(tensor: TensorProto, folder: Path, where: str) -> bytes:
     """
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _inside(entries.get("location", ""), folder, where)
+    note_data(path)
     offset = _number(entries, "offset", where) or 0
     expected = packed_bytes(tensor, where)
     length = _number(entries, "length", where)

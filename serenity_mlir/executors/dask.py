@@ -9,7 +9,7 @@ from typing import Any
 from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.executors.interface import Done, Failed, Item, Result
 
-_PATIENCE = 30.0
+_PATIENCE = 10.0
 _AHEAD = 2
 """Items handed out for each thread of the cluster, so that none waits for the next one."""
 
@@ -37,6 +37,7 @@ class DaskCluster:
                 "Dask is not installed", hint="pip install 'serenity-mlir[dask]', here and on the workers"
             ) from error
         try:
+            self._dask.comm.get_address_host_port(address)
             self._client = self._dask.Client(address, timeout=patience, set_as_default=False)
         except ValueError as error:
             raise UsageError(f"'{address}' is no address: {error}", hint="tcp://HOST:PORT is one") from error

@@ -1,0 +1,1 @@
+"""Many models at once: what there is to do, doing it in contained processes, what came of it."""
