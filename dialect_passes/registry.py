@@ -16,6 +16,8 @@ _PASSES = "serenity_mlir.dialect_passes"
 PASSES: dict[str, str] = {
     "serenity-annotate-liveness": f"{_PASSES}.stream.annotate_liveness:AnnotateLivenessPass",
     "serenity-layout-slices": f"{_PASSES}.stream.layout_slices:LayoutSlicesPass",
+    "serenity-rechain-updates": f"{_PASSES}.stream.rechain_updates:RechainUpdatesPass",
+    "serenity-rematerialize-splats": f"{_PASSES}.stream.rematerialize_splats:RematerializeSplatsPass",
     "serenity-schedule-execution": f"{_PASSES}.stream.schedule_execution:ScheduleExecutionPass",
     "serenity-serialize": f"{_PASSES}.stream.serialize:SerializePass",
     "serenity-strip-serialize": f"{_PASSES}.stream.serialize:StripSerializePass",

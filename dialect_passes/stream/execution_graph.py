@@ -9,11 +9,12 @@ need not have an edge between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.access import CONCURRENT, Access, access_of, is_resource, lifetime
+from serenity_mlir.dialect_passes.stream.spans import SpanOrder, rechainable, spans_of
 from serenity_mlir.graph import Buffer, MemoryGraph, Op
 
 
@@ -28,10 +29,13 @@ class ExecutionGraph:
     Attributes:
         graph: Ops in program order; sizes are aligned.
         ops: The body's ops without the terminator, in the same order.
+        chains: Of every value whose storage is written slice by slice in an order that is free,
+            the number of that storage; empty unless `by_slices`.
     """
 
     graph: MemoryGraph
     ops: tuple[ir.Operation, ...]
+    chains: Mapping[ir.Value, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +61,17 @@ class Held:
     live_out: bool
 
 
-def execution_graph(execute: ir.Operation, *, alignment: int, held: Sequence[Held] = ()) -> ExecutionGraph:
+def execution_graph(
+    execute: ir.Operation, *, alignment: int, held: Sequence[Held] = (), by_slices: bool = False
+) -> ExecutionGraph:
     """The memory graph of the body of a `stream.async.execute`.
 
     Args:
         execute: The region op.
         alignment: Bytes to which each size is rounded up.
         held: Storage to count that is not the region's own; its buffers are the graph's last.
+        by_slices: Whether in-place writes of disjoint slices of one buffer may change places. An
+            order that makes use of it needs `rechain`, or SSA ties contradict it.
 
     Raises:
         UnschedulableError: A size is no constant, or a concurrent region is left in the body.
@@ -84,6 +92,8 @@ def execution_graph(execute: ir.Operation, *, alignment: int, held: Sequence[Hel
             if numbers.setdefault(root, number) != number:
                 raise UnschedulableError(f"an unknown op may hand on the storage of {item.name} as another's")
     touches = [_classes(apart, access) for access in accesses]
+    captured = {storage.find(index) for index in storage.captured}
+    free = rechainable(ops, accesses, terminator, storage.root, captured) if by_slices else frozenset[int]()
     graph = MemoryGraph(
         ops=tuple(
             Op(
@@ -97,9 +107,10 @@ def execution_graph(execute: ir.Operation, *, alignment: int, held: Sequence[Hel
             *(Buffer(name, size) for name, size in owned.values()),
             *(Buffer(item.name, item.size, item.live_in, item.live_out) for item in held),
         ),
-        preds=_precedence(ops, accesses, storage),
+        preds=_precedence(ops, accesses, storage, free),
     )
-    return ExecutionGraph(graph, tuple(ops))
+    chains = {value: storage.root(value) for value in storage.number if storage.root(value) in free}
+    return ExecutionGraph(graph, tuple(ops), chains)
 
 
 def yielded_arguments(execute: ir.Operation) -> list[tuple[int, int | None]]:
@@ -173,17 +184,14 @@ class _Storage:
 
     def root(self, value: ir.Value) -> int:
         """The number of the storage that `value` lives in."""
-        index = self.number[value]
-        while self.parent[index] != index:
-            self.parent[index] = index = self.parent[self.parent[index]]
-        return index
+        return self.find(self.number[value])
 
     def owned_sizes(
         self, ops: list[ir.Operation], accesses: list[Access], terminator: ir.Operation, alignment: int
     ) -> dict[int, tuple[str, int]]:
         """Name and aligned size of every storage that is a slice of the slab, by its root."""
         foreign = {self.root(operand) for operand in terminator.operands if is_resource(operand)}
-        foreign |= {self._find(index) for index in self.captured}
+        foreign |= {self.find(index) for index in self.captured}
         owned: dict[int, tuple[str, int]] = {}
         for op, access in zip(ops, accesses, strict=True):
             for result in access.results:
@@ -195,9 +203,10 @@ class _Storage:
                 owned[root] = (label(op), -(-result.size // alignment) * alignment)
         return owned
 
-    def _find(self, index: int) -> int:
+    def find(self, index: int) -> int:
+        """The number of the storage of value `index`."""
         while self.parent[index] != index:
-            index = self.parent[index]
+            self.parent[index] = index = self.parent[self.parent[index]]
         return index
 
     def _add(self, value: ir.Value) -> int:
@@ -230,16 +239,21 @@ def _updated(storage: _Storage, access: Access) -> set[int]:
 
 
 def _precedence(
-    ops: list[ir.Operation], accesses: list[Access], storage: _Storage
+    ops: list[ir.Operation], accesses: list[Access], storage: _Storage, free: frozenset[int]
 ) -> tuple[tuple[int, ...], ...]:
-    """SSA, read-after-write and write-after-read on every alias, and barriers."""
+    """SSA, read-after-write and write-after-read on every alias, and barriers.
+
+    In the storage `free` the bytes that are touched decide, and ties do not.
+    """
     position = {op: index for index, op in enumerate(ops)}
     writer: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
+    orders = {root: SpanOrder() for root in free}
     barrier: int | None = None
     out: list[tuple[int, ...]] = []
     for index, (op, access) in enumerate(zip(ops, accesses, strict=True)):
-        preds = {position[owner] for owner in _producers(op) if owner in position}
+        fixed = [value for value in op.operands if not (is_resource(value) and storage.root(value) in free)]
+        preds = {position[owner] for owner in _producers(fixed) if owner in position}
         if access.barrier:
             preds.update(range(barrier or 0, index))
             barrier = index
@@ -247,6 +261,10 @@ def _precedence(
             preds.add(barrier)
         written = _written(storage, access)
         for root in _classes(storage, access):
+            if root in free:
+                spans = [span for span in spans_of(op, access) if storage.root(span.value) == root]
+                preds |= orders[root].add(index, spans)
+                continue
             if root in writer:
                 preds.add(writer[root])
             if root in written:
@@ -258,9 +276,9 @@ def _precedence(
     return tuple(out)
 
 
-def _producers(op: ir.Operation) -> list[ir.Operation]:
-    """The ops that define an op's operands; block arguments have none."""
-    owners = (operand.owner for operand in op.operands)
+def _producers(values: list[ir.Value]) -> list[ir.Operation]:
+    """The ops that define `values`; block arguments have none."""
+    owners = (value.owner for value in values)
     return [
         owner.operation if hasattr(owner, "operation") else owner
         for owner in owners
