@@ -54,7 +54,7 @@ def build_report(
         memory=_memory(result, allocated),
         schedule=_schedule(result),
         regions=[_region(item, result.plans) for item in result.schedules],
-        rewrites=[],
+        rewrites=list(result.rewrites),
         seconds=Seconds(
             import_=import_seconds,
             schedule=result.schedule_seconds,
@@ -155,16 +155,16 @@ def peak_op(result: StreamResult) -> PeakOp | None:
 def off_chip(schedules: Sequence[RegionSchedule]) -> list[OffChip]:
     """Off-chip traffic of the model's regions, each run once; empty where one has no constant sizes."""
     runs = [
-        (item.graph, item.schedule.order)
+        (item.file_graph, item.graph, item.schedule.order)
         for item in schedules
-        if item.role == "model" and item.graph is not None and item.schedule is not None
+        if item.role == "model" and item.file_graph and item.graph and item.schedule
     ]
     if len(runs) < sum(item.role == "model" for item in schedules):
         return []
     out = []
     for size in ON_CHIP:
-        before = [traffic(graph, graph.file_order, size) for graph, _ in runs]
-        after = [traffic(graph, order, size) for graph, order in runs]
+        before = [traffic(graph, graph.file_order, size) for graph, _, _ in runs]
+        after = [traffic(graph, order, size) for _, graph, order in runs]
         out.append(OffChip(size, _transfers(before), _transfers(after)))
     return out
 

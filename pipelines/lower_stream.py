@@ -34,7 +34,8 @@ from serenity_mlir.pipelines.dump_statistics import dump_statistics
 from serenity_mlir.pipelines.io_arena import whole_footprint
 from serenity_mlir.pipelines.iree_api import Program, Session
 from serenity_mlir.pipelines.iree_types import quoted
-from serenity_mlir.report import Footprint, Stock
+from serenity_mlir.pipelines.rewrite_order import rewrite_order
+from serenity_mlir.report import Footprint, Rewrite, Stock
 from serenity_mlir.schedulers import DEFAULT_METHOD
 from serenity_mlir.time_shares import time_shares
 
@@ -52,6 +53,8 @@ _NOT_IN_ARENA = (
     "inputs and outputs are counted apart: outside of its regions the program has control flow, state or "
     "sizes that are no constants, or it has no region"
 )
+# The share of rewrites that allow a better order, which also get what scheduling left over.
+_REWRITE = 0.05
 # Session flags that IREE's own driver hands to these pipelines as options.
 _OPTIONS = {
     "optimize-bindings": "iree-scheduling-optimize-bindings",
@@ -91,6 +94,7 @@ class StreamResult:
 
     Attributes:
         schedules: One a region, initializers included.
+        rewrites: Those that were kept.
         plans: One a region with slices.
         file_order: Of the whole module, before scheduling.
         final: Of the whole module, predicted before IREE went on.
@@ -108,6 +112,7 @@ class StreamResult:
     """
 
     schedules: tuple[RegionSchedule, ...]
+    rewrites: tuple[Rewrite, ...]
     plans: tuple[RegionPlan, ...]
     file_order: Footprint
     final: Footprint
@@ -143,12 +148,19 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     reference = program.fork()
     began = perf_counter()
     schedules = ScheduleExecutionPass(
-        time_limit=(1 - _FILE_PLAN - _PLAN) * options.time_limit,
+        time_limit=(1 - _FILE_PLAN - _PLAN - _REWRITE) * options.time_limit,
         alignment=options.alignment,
         keep_order=not options.schedule,
         io=options.io,
         method=options.method,
     ).apply(program.module)
+    rewrites: list[Rewrite] = []
+    if options.schedule:
+        left = (1 - _FILE_PLAN - _PLAN) * options.time_limit - (perf_counter() - began)
+        limit = max(left, _REWRITE * options.time_limit)
+        schedules, rewrites = rewrite_order(
+            program.module, schedules, alignment=options.alignment, time_limit=limit
+        )
     schedule_seconds = perf_counter() - began
     run(reference, _ALLOCATE)
     run(program, _ALLOCATE)
@@ -190,6 +202,7 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     program.reached("stream")
     return StreamResult(
         schedules=tuple(schedules),
+        rewrites=tuple(rewrites),
         plans=tuple(plans),
         file_order=file_order,
         final=final,
@@ -289,7 +302,7 @@ def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan], unchecke
     moved = [
         item
         for item in schedules
-        if item.schedule and item.graph and item.graph.file_order != item.schedule.order
+        if item.schedule and item.graph and (item.original or item.graph.file_order != item.schedule.order)
     ]
     if unchecked and moved:
         out.append(

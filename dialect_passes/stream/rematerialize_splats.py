@@ -21,7 +21,7 @@ from serenity_mlir.liveness import Slice, live_bytes, live_ranges
 from serenity_mlir.schedulers import Schedule
 from serenity_mlir.time_shares import time_shares
 
-_Merge = tuple[SharedSplat, ir.Operation, ir.Operation]
+_Merge = tuple[SharedSplat, int, int]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RematerializeSplatsPass(Pass[list[RegionRewrite]]):
             item.share(later, earlier)
         for item in shared:
             item.settle()
-        separate = (len(set(item.fills.values())) + len(item.clones) for item in shared)
+        separate = (len(set(item.fills)) + len(item.clones) for item in shared)
         places = tuple(name for name, count in zip(labels, separate, strict=True) if count > 1)
         return RegionRewrite(self._settled(region, schedule, before, places), places, before - arena)
 
@@ -107,10 +107,11 @@ def _merges(
     touches = {op: found.graph.ops[index].touches for index, op in enumerate(found.ops)}
     merges: list[_Merge] = []
     for item in shared:
-        buffers = {op: touches[fill] for op, fill in item.fills.items()}
-        consumers = sorted(item.consumers, key=place.__getitem__)
-        for earlier, later in pairwise(consumers):
-            if earlier == item.writer or not buffers[earlier] or not buffers[later]:
+        buffers = [touches[fill] for fill in item.fills]
+        places = [place[consumer] for consumer in item.consumers]
+        for earlier, later in pairwise(sorted(range(len(places)), key=places.__getitem__)):
+            written = item.writer is not None and item.writer == item.consumers[earlier]
+            if written or not buffers[earlier] or not buffers[later]:
                 continue
             (kept,), (dropped,) = buffers[earlier], buffers[later]
             tried = list(ranges)

@@ -43,6 +43,7 @@ class RegionSchedule:
         left_alone: Why it was not scheduled; empty where it was.
         held: Inputs, outputs and the like that the graph counts as its last buffers; None
             where it counts none.
+        original: Where it was rewritten, its memory graph in file order before that.
     """
 
     region: str
@@ -52,6 +53,12 @@ class RegionSchedule:
     file_peak: int
     left_alone: str = ""
     held: tuple[Held, ...] | None = None
+    original: MemoryGraph | None = None
+
+    @property
+    def file_graph(self) -> MemoryGraph | None:
+        """The memory graph of the program as it came, in file order."""
+        return self.original or self.graph
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,15 @@ class SharedSplat:
         consumers: The ops that use its result, in program order, clones of it left out.
         writer: The one of them that writes it in place, always the last; None where all only read.
         clones: Copies of it, which might be fills.
-        fills: Of each consumer, once separated.
+        fills: Of each consumer, by its index, once separated. (No dictionary: the hash of an op
+            is that of its operands, which change here.)
     """
 
     splat: ir.Operation
     consumers: list[ir.Operation]
     writer: ir.Operation | None
     clones: list[ir.Operation]
-    fills: dict[ir.Operation, ir.Operation] = field(default_factory=dict)
+    fills: list[ir.Operation] = field(default_factory=list)
     _folded: list[tuple[ir.Operation, ir.Operation]] = field(default_factory=list)
     _next: ir.Operation | None = None
 
@@ -36,7 +37,7 @@ class SharedSplat:
         keeper = self.writer or next(iter(self.consumers), None)
         for consumer in self.consumers:
             fill = self.splat if consumer == keeper else self.splat.clone(ir.InsertionPoint(consumer))
-            self.fills[consumer] = fill
+            self.fills.append(fill)
             _use(consumer, self.splat.results[0], fill.results[0])
         for clone in self.clones:
             fill = _fill_like(self.splat, clone)
@@ -57,15 +58,15 @@ class SharedSplat:
             ir.InsertionPoint(fill).insert(clone)
             fill.results[0].replace_all_uses_with(clone.results[0])
             fill.erase()
-        for consumer, fill in self.fills.items():
+        for consumer, fill in zip(self.consumers, self.fills, strict=True):
             if fill != self.splat:
                 _use(consumer, fill.results[0], self.splat.results[0])
                 fill.erase()
 
-    def share(self, later: ir.Operation, earlier: ir.Operation) -> None:
-        """Let `later` use the fill of `earlier`, which runs before it."""
+    def share(self, later: int, earlier: int) -> None:
+        """Let consumer `later` use the fill of `earlier`, which runs before it."""
         unused = self.fills[later]
-        _use(later, unused.results[0], self.fills[earlier].results[0])
+        _use(self.consumers[later], unused.results[0], self.fills[earlier].results[0])
         self.fills[later] = self.fills[earlier]
         unused.erase()
 
