@@ -51,7 +51,7 @@ def random_program(seed: int, *, ops: int = 9) -> TensorProgram:
                 made.remove(target)
                 values.remove(target)
         else:
-            text, value = _matmul(rng, name, values)
+            text, value = _matmul(rng, name, values[-4:], values)
         lines.append(text)
         values.append((name, value))
         made.append((name, value))
@@ -64,8 +64,13 @@ def random_program(seed: int, *, ops: int = 9) -> TensorProgram:
     return TensorProgram(text, [*inputs, strip], [value for _, value in results])
 
 
-def _matmul(rng: random.Random, name: str, values: Sequence[tuple[str, Array]]) -> tuple[str, Array]:
-    (left, one), (right, other) = rng.choice(values[-4:]), rng.choice(values)
+def _matmul(
+    rng: random.Random,
+    name: str,
+    lefts: Sequence[tuple[str, Array]],
+    rights: Sequence[tuple[str, Array]],
+) -> tuple[str, Array]:
+    (left, one), (right, other) = rng.choice(lefts), rng.choice(rights)
     operands = f"ins({left}, {right} : {_TENSOR}, {_TENSOR}) outs(%z : {_TENSOR})"
     text = f"{name} = linalg.matmul {operands} -> {_TENSOR}"
     return text, one @ other
@@ -78,3 +83,44 @@ def _insert(rng: random.Random, name: str, into: tuple[str, Array], strip: Array
     out[row : row + HALF] = strip
     shape = f"[{row}, 0] [{HALF}, {SIZE}] [1, 1]"
     return f"{name} = tensor.insert_slice %s into {target}{shape} : {_STRIP} into {_TENSOR}", out
+
+
+def concat_program(seed: int) -> TensorProgram:
+    """Values made one from the other and a concat of them, the last ones first more often than not.
+
+    In some programs the slices overlap: a later one covers half of the one before.
+    """
+    rng = random.Random(seed)
+    x = (np.random.default_rng(seed).standard_normal((SIZE, SIZE)) / np.sqrt(SIZE)).astype(np.float32)
+    count = rng.randint(3, 5)
+    whole = f"tensor<{count * SIZE}x{SIZE}xf32>"
+    lines = [
+        "%c0 = arith.constant 0.0 : f32",
+        f"%e = tensor.empty() : {_TENSOR}",
+        f"%z = linalg.fill ins(%c0 : f32) outs(%e : {_TENSOR}) -> {_TENSOR}",
+        f"%ew = tensor.empty() : {whole}",
+        f"%m0 = linalg.fill ins(%c0 : f32) outs(%ew : {whole}) -> {whole}",
+    ]
+    values = [("%x", x)]
+    for index in range(count):
+        text, value = _matmul(rng, f"%v{index}", values[-1:], values[:1])
+        lines.append(text)
+        values.append((f"%v{index}", value))
+    parts = list(enumerate(reversed(values[1:])))
+    if rng.random() < 0.3:
+        rng.shuffle(parts)
+    shift = rng.choice((0, 0, HALF))
+    out = np.zeros((count * SIZE, SIZE), np.float32)
+    target = "%m0" if shift else "%ew"
+    for place, (name, value) in parts:
+        row = max(place * SIZE - shift * rng.randint(0, 1), 0)
+        out[row : row + SIZE] = value
+        at = f"{target}[{row}, 0] [{SIZE}, {SIZE}] [1, 1]"
+        target = f"%n{place}"
+        lines.append(f"{target} = tensor.insert_slice {name} into {at} : {_TENSOR} into {whole}")
+    lines += [
+        f"%r = linalg.matmul ins({target}, %x : {whole}, {_TENSOR}) outs(%m0 : {whole}) -> {whole}",
+        f"return %r : {whole}",
+    ]
+    body = "\n  ".join(lines)
+    return TensorProgram(f"func.func @main(%x: {_TENSOR}) -> {whole} {{\n  {body}\n}}\n", [x], [out @ x])
