@@ -60,6 +60,7 @@ def test_the_order_of_concat_operands_costs_nothing(last_first: bool, tmp_path: 
     onnx.save(_dense_block(operands[::-1] if last_first else operands), path)
     artefact, report = compile_model(path, tmp_path)
     memory = report.memory
+    assert memory.slab is not None
     # The concat, one map that is read, one that is written.
     assert (memory.slab, memory.optimal) == ((5 + 2) * _MAP, True)
     found = [(item.pattern, item.location.split(": ")[1], item.saved) for item in report.rewrites]
@@ -77,6 +78,7 @@ def test_a_shared_fill_is_made_twice(tmp_path: Path) -> None:
     path.write_text(_SHARED_FILL)
     artefact, report = compile_model(path, tmp_path)
     memory = report.memory
+    assert memory.slab is not None
     assert (memory.slab, memory.optimal) == (3 * 64 * 64 * 4, True)
     assert [(item.pattern, item.saved) for item in report.rewrites] == [("rematerialise splat", 64 * 64 * 4)]
     x = (np.random.default_rng(0).standard_normal((64, 64)) / 8).astype(np.float32)

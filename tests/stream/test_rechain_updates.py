@@ -129,8 +129,7 @@ def test_programs_compute_the_same(seed: int) -> None:
     source = concat_program(seed)
     program = at_execution(source.text)
     reference = program.fork()
-    (found,) = _rewrite(program) or [None]
-    assert (found is not None) == (seed in RECHAINED)
+    assert len(_rewrite(program)) == (seed in RECHAINED)
     _check(reference, program)
     for result, expected in zip(run(finish(program), source.inputs), source.expected, strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)

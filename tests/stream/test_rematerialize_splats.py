@@ -119,7 +119,7 @@ def test_a_compiled_program_computes_the_same() -> None:
     (found,) = RematerializeSplatsPass().apply(program.module)
     assert (found.saved, found.schedule.schedule and found.schedule.schedule.peak) == (16384, 49152)
     _check(reference, program)
-    x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32) / 8
+    x = (np.random.default_rng(0).standard_normal((64, 64)) / 8).astype(np.float32)
     s = np.full((64, 64), 1 / 64, np.float32)
     first = s @ x
     (result,) = run(finish(program), [x])
