@@ -34,7 +34,7 @@ from serenity_mlir.pipelines.dump_statistics import dump_statistics
 from serenity_mlir.pipelines.io_arena import whole_footprint
 from serenity_mlir.pipelines.iree_api import Program, Session
 from serenity_mlir.pipelines.iree_types import quoted
-from serenity_mlir.pipelines.rewrite_order import rewrite_order
+from serenity_mlir.pipelines.order_execution import order_execution
 from serenity_mlir.report import Footprint, Rewrite, Stock
 from serenity_mlir.schedulers import DEFAULT_METHOD
 from serenity_mlir.time_shares import time_shares
@@ -53,8 +53,6 @@ _NOT_IN_ARENA = (
     "inputs and outputs are counted apart: outside of its regions the program has control flow, state or "
     "sizes that are no constants, or it has no region"
 )
-# The share of rewrites that allow a better order, which also get what scheduling left over.
-_REWRITE = 0.05
 # Session flags that IREE's own driver hands to these pipelines as options.
 _OPTIONS = {
     "optimize-bindings": "iree-scheduling-optimize-bindings",
@@ -147,20 +145,14 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     progress("schedule")
     reference = program.fork()
     began = perf_counter()
-    schedules = ScheduleExecutionPass(
-        time_limit=(1 - _FILE_PLAN - _PLAN - _REWRITE) * options.time_limit,
+    scheduling = ScheduleExecutionPass(
+        time_limit=(1 - _FILE_PLAN - _PLAN) * options.time_limit,
         alignment=options.alignment,
         keep_order=not options.schedule,
         io=options.io,
         method=options.method,
-    ).apply(program.module)
-    rewrites: list[Rewrite] = []
-    if options.schedule:
-        left = (1 - _FILE_PLAN - _PLAN) * options.time_limit - (perf_counter() - began)
-        limit = max(left, _REWRITE * options.time_limit)
-        schedules, rewrites = rewrite_order(
-            program.module, schedules, alignment=options.alignment, time_limit=limit
-        )
+    )
+    schedules, rewrites = order_execution(program.module, scheduling)
     schedule_seconds = perf_counter() - began
     run(reference, _ALLOCATE)
     run(program, _ALLOCATE)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
+from serenity_mlir.dialect_passes.diagnostics import remark
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.pass_base import Pass
-from serenity_mlir.dialect_passes.stream.alignment import alignment_of
-from serenity_mlir.dialect_passes.stream.cost import RegionRewrite, cheaper, graph_of, peak_now
-from serenity_mlir.dialect_passes.stream.execution_graph import ExecutionGraph, label
-from serenity_mlir.dialect_passes.stream.regions import Region, regions
+from serenity_mlir.dialect_passes.stream.execution_graph import Held, UnschedulableError, label
+from serenity_mlir.dialect_passes.stream.region_rewrite import RegionRewrite, RegionRewritePass
+from serenity_mlir.dialect_passes.stream.regions import Region
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule, reorder
-from serenity_mlir.errors import CheckFailed
-from serenity_mlir.liveness import peak
-from serenity_mlir.time_shares import time_shares
 
 
 @dataclass(frozen=True)
-class RechainUpdatesPass(Pass[list[RegionRewrite]]):
+class RechainUpdatesPass(RegionRewritePass):
     """Re-chains in-place writes of disjoint slices of one buffer where their order costs memory.
 
     A concat in place is a chain of SSA ties, in the order of the concat's operands. Which
@@ -30,38 +26,27 @@ class RechainUpdatesPass(Pass[list[RegionRewrite]]):
     """
 
     name: ClassVar[str] = "serenity-rechain-updates"
-    time_limit: Annotated[float, "seconds for all regions together"] = 10.0
-    alignment: Annotated[int, "bytes; 0 takes the module's own"] = 0
 
-    def apply(self, module: ir.Operation) -> list[RegionRewrite]:
-        """Re-chain the regions that need less memory for it; returns those."""
-        candidates: list[tuple[Region, ExecutionGraph]] = []
-        for region in regions(module):
-            graph = graph_of(region, self.alignment, by_slices=True)
-            if graph is not None and graph.chains:
-                candidates.append((region, graph))
-        shares = time_shares([len(graph.ops) for _, graph in candidates], self.time_limit)
-        out = []
-        for (region, graph), share in zip(candidates, shares, strict=True):
-            rewritten = self._rechain(region, graph, share)
-            if rewritten is not None:
-                out.append(rewritten)
-        return out
+    def _has_candidates(self, region: Region) -> bool:
+        try:
+            return bool(self._graph(region, (), by_slices=True).chains)
+        except UnschedulableError as error:
+            remark(region.op, f"left as it is: {error}")
+            return False
 
-    def _rechain(self, region: Region, found: ExecutionGraph, time_limit: float) -> RegionRewrite | None:
-        graph, before = found.graph, peak_now(found)
-        alignment = self.alignment or alignment_of(region.op)
-        better = cheaper(graph, than=before, alignment=alignment, time_limit=time_limit)
+    def _rewrite(
+        self, region: Region, held: Sequence[Held], before: int, time_limit: float
+    ) -> RegionRewrite | None:
+        found = self._graph(region, held, by_slices=True)
+        better = self._cheaper(region, found.graph, than=before, time_limit=time_limit)
         if better is None:
             return None
         schedule, arena = better
-        if not graph.is_legal(schedule.order) or peak(graph, schedule.order) != schedule.peak:
-            raise CheckFailed(f"the schedule of {region.name} breaks a dependence or misstates its peak")
         changed = rechain(region.op, [found.ops[index] for index in schedule.order], found.chains)
         places = tuple(label(op) for op in found.ops if _origin(op, found.chains) in changed)
         if places:
             schedule = replace(schedule, method=f"{schedule.method} (re-chained)")
-        ordered = RegionSchedule(region.name, region.role, graph, schedule, before)
+        ordered = RegionSchedule(region.name, region.role, found.graph, schedule, before)
         return RegionRewrite(ordered, places, before - arena)
 
 

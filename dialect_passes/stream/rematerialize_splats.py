@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from serenity_mlir.arena import plan
-from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.pass_base import Pass
 from serenity_mlir.dialect_passes.stream.alignment import alignment_of
-from serenity_mlir.dialect_passes.stream.cost import RegionRewrite, cheaper, graph_of, peak_now
-from serenity_mlir.dialect_passes.stream.execution_graph import ExecutionGraph, label
-from serenity_mlir.dialect_passes.stream.regions import Region, regions
+from serenity_mlir.dialect_passes.stream.execution_graph import ExecutionGraph, Held, label
+from serenity_mlir.dialect_passes.stream.region_rewrite import RegionRewrite, RegionRewritePass
+from serenity_mlir.dialect_passes.stream.regions import Region
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule, reorder
 from serenity_mlir.dialect_passes.stream.splat_copies import SharedSplat, shared_splats
 from serenity_mlir.errors import CheckFailed
-from serenity_mlir.liveness import Slice, live_bytes, live_ranges
+from serenity_mlir.liveness import Slice, live_bytes, live_ranges, peak
 from serenity_mlir.schedulers import Schedule
-from serenity_mlir.time_shares import time_shares
 
 _Merge = tuple[SharedSplat, int, int]
 
 
 @dataclass(frozen=True)
-class RematerializeSplatsPass(Pass[list[RegionRewrite]]):
+class RematerializeSplatsPass(RegionRewritePass):
     """Fills a buffer anew for each consumer where a shared fill costs memory.
 
     A splat that two ops use is live from the first to the second. A fill of its own for each is
@@ -36,43 +34,27 @@ class RematerializeSplatsPass(Pass[list[RegionRewrite]]):
     """
 
     name: ClassVar[str] = "serenity-rematerialize-splats"
-    time_limit: Annotated[float, "seconds for all regions together"] = 10.0
-    alignment: Annotated[int, "bytes; 0 takes the module's own"] = 0
 
-    def apply(self, module: ir.Operation) -> list[RegionRewrite]:
-        """Rematerialise splats in the regions that need less memory for it; returns those."""
-        candidates: list[tuple[Region, list[SharedSplat], ExecutionGraph]] = []
-        for region in regions(module):
-            shared = list(shared_splats(region.op))
-            graph = graph_of(region, self.alignment) if shared else None
-            if graph is not None:
-                candidates.append((region, shared, graph))
-        shares = time_shares([len(graph.ops) for *_, graph in candidates], self.time_limit)
-        out = []
-        for (region, shared, graph), share in zip(candidates, shares, strict=True):
-            rewritten = self._rematerialize(region, shared, peak_now(graph), share)
-            if rewritten is not None:
-                out.append(rewritten)
-        return out
+    def _has_candidates(self, region: Region) -> bool:
+        return any(shared_splats(region.op))
 
-    def _rematerialize(
-        self, region: Region, shared: list[SharedSplat], before: int, time_limit: float
+    def _rewrite(
+        self, region: Region, held: Sequence[Held], before: int, time_limit: float
     ) -> RegionRewrite | None:
         began = perf_counter()
+        shared = list(shared_splats(region.op))
         labels = [label(item.splat) for item in shared]
         for item in shared:
             item.separate()
-        found = graph_of(region, self.alignment)
-        if found is None:
-            raise CheckFailed(f"{region.name} has no memory graph once its splats are separate")
-        alignment = self.alignment or alignment_of(region.op)
-        better = cheaper(found.graph, than=before, alignment=alignment, time_limit=time_limit)
+        found = self._graph(region, held)
+        better = self._cheaper(region, found.graph, than=before, time_limit=time_limit)
         if better is None:
             for item in reversed(shared):
                 item.undo()
             return None
         schedule, arena = better
         merges, ranges = _merges(found, schedule, shared)
+        alignment = self.alignment or alignment_of(region.op)
         left = max(time_limit - (perf_counter() - began), 0.0)
         if merges and plan(ranges, alignment=alignment, time_limit=left).size > arena:
             merges = []
@@ -83,19 +65,26 @@ class RematerializeSplatsPass(Pass[list[RegionRewrite]]):
             item.settle()
         separate = (len(set(item.fills)) + len(item.clones) for item in shared)
         places = tuple(name for name, count in zip(labels, separate, strict=True) if count > 1)
-        return RegionRewrite(self._settled(region, schedule, before, places), places, before - arena)
+        ordered = self._settled(region, held, schedule, before, places)
+        return RegionRewrite(ordered, places, before - arena)
 
     def _settled(
-        self, region: Region, schedule: Schedule, before: int, places: tuple[str, ...]
+        self,
+        region: Region,
+        held: Sequence[Held],
+        schedule: Schedule,
+        before: int,
+        places: tuple[str, ...],
     ) -> RegionSchedule:
         """The schedule of the region as it stands now, which must keep its peak."""
-        final = graph_of(region, self.alignment)
-        if final is None or peak_now(final) > schedule.peak:
+        graph = self._graph(region, held).graph
+        height = peak(graph, graph.file_order)
+        if height > schedule.peak:
             raise CheckFailed(f"the rematerialised splats of {region.name} take more than was planned")
-        schedule = replace(schedule, order=final.graph.file_order, peak=peak_now(final))
+        schedule = replace(schedule, order=graph.file_order, peak=height)
         if places:
             schedule = replace(schedule, method=f"{schedule.method} (splats rematerialised)")
-        return RegionSchedule(region.name, region.role, final.graph, schedule, before)
+        return RegionSchedule(region.name, region.role, graph, schedule, before)
 
 
 def _merges(

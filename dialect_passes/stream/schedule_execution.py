@@ -94,7 +94,7 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
         found = regions(module)
         for region in found:
             flatten_concurrency(region.op)
-        held = self._held(module, found) if self.io == ARENA else {}
+        held = held_by_region(module, found, self.alignment) if self.io == ARENA else {}
         graphs = [
             _graph_of(region, self.alignment or alignment_of(region.op), held.get(region.name, ()))
             for region in found
@@ -108,20 +108,6 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
                 continue
             share = self.time_limit * len(graph.ops) / max(ops, 1)
             out.append(replace(self._schedule(region, graph, share), held=held.get(region.name)))
-        return out
-
-    def _held(self, module: ir.Operation, found: list[Region]) -> dict[str, tuple[Held, ...]]:
-        """What each region of the model holds beside its own, where that is known."""
-        out: dict[str, tuple[Held, ...]] = {}
-        for name, function in functions(module):
-            own = [item for item in found if item.name.rpartition("#")[0] == name and item.role == "model"]
-            if own:
-                try:
-                    held = held_storage(function, own, self.alignment or alignment_of(function))
-                except UnschedulableError as error:
-                    remark(function, f"inputs and outputs are in no arena: {error}")
-                    continue
-                out |= {item.name: storage for item, storage in zip(own, held, strict=True)}
         return out
 
     def _schedule(self, region: Region, graph: ExecutionGraph, time_limit: float) -> RegionSchedule:
@@ -138,6 +124,29 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
             raise CheckFailed(f"the schedule of {region.name} breaks a dependence or misstates its peak")
         reorder(region.op, [graph.ops[index] for index in result.order])
         return RegionSchedule(region.name, region.role, graph.graph, result, file_peak)
+
+
+def held_by_region(
+    module: ir.Operation, found: Sequence[Region], alignment: int
+) -> dict[str, tuple[Held, ...]]:
+    """What each region of the model holds beside its own, where that is known; remarks say where not.
+
+    Args:
+        module: What the regions are of.
+        found: All of them.
+        alignment: Bytes to which sizes are rounded up; 0 takes the function's own.
+    """
+    out: dict[str, tuple[Held, ...]] = {}
+    for name, function in functions(module):
+        own = [item for item in found if item.name.rpartition("#")[0] == name and item.role == "model"]
+        if own:
+            try:
+                held = held_storage(function, own, alignment or alignment_of(function))
+            except UnschedulableError as error:
+                remark(function, f"inputs and outputs are in no arena: {error}")
+                continue
+            out |= {item.name: storage for item, storage in zip(own, held, strict=True)}
+    return out
 
 
 def _graph_of(region: Region, alignment: int, held: Sequence[Held]) -> ExecutionGraph | str:

@@ -52,10 +52,11 @@ def timeline(schedules: Sequence[RegionSchedule], *, file_order: bool = False) -
     held: dict[int, tuple[str, Slice]] = {}
     base = 0
     for item in schedules:
-        if item.graph is None or item.schedule is None or item.held is None:
+        graph = item.file_graph if file_order else item.graph
+        if graph is None or item.schedule is None or item.held is None:
             return None
-        order = item.graph.file_order if file_order else item.schedule.order
-        ranges = [Slice(r.start + base, r.end + base, r.size) for r in live_ranges(item.graph, order)]
+        order = graph.file_order if file_order else item.schedule.order
+        ranges = [Slice(r.start + base, r.end + base, r.size) for r in live_ranges(graph, order)]
         first = len(ranges) - len(item.held)
         own[item.region] = (base, range(len(slices), len(slices) + first))
         slices += ranges[:first]

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from lowering import ALLOCATE, at_execution, finish, model_graph, run
 from programs import concat_program
 
-from serenity_mlir.dialect_passes.stream.cost import RegionRewrite
 from serenity_mlir.dialect_passes.stream.rechain_updates import RechainUpdatesPass
+from serenity_mlir.dialect_passes.stream.region_rewrite import RegionRewrite
 from serenity_mlir.dialect_passes.stream.schedule_execution import ScheduleExecutionPass
 from serenity_mlir.dialect_passes.stream.spans import Span
 from serenity_mlir.dialect_passes.stream.symbolic import check_order
