@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_graphs import graphs, optimum
+from small_graphs import graphs, local, optimum
 
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.liveness import peak
@@ -17,9 +17,12 @@ from serenity_mlir.schedulers import schedule
 from serenity_mlir.schedulers.beam import beam_search
 from serenity_mlir.schedulers.bounds import lower_bound
 from serenity_mlir.schedulers.budget import Budget
+from serenity_mlir.schedulers.contract import contract
 from serenity_mlir.schedulers.improve import improve
 from serenity_mlir.schedulers.problem import Partition, Problem
-from serenity_mlir.schedulers.side import Side
+from serenity_mlir.schedulers.search import Search
+from serenity_mlir.schedulers.side import Side, Sides
+from serenity_mlir.schedulers.window_bound import part_of, window_bound
 
 SEEDS = range(20)
 
@@ -86,3 +89,36 @@ def test_a_schedule_cut_short_is_near_the_optimum_and_its_gap_holds(states: int,
         assert exact(seed) >= (1 - found.gap) * found.peak - 1e-9
         ratios.append(found.peak / exact(seed))
     assert mean(ratios) < 1 + above
+
+
+@settings(max_examples=500)
+@given(graphs(10), st.data())
+def test_a_part_needs_no_more_than_the_whole(graph: MemoryGraph, data: st.DataObject) -> None:
+    problem = contract(whole(graph), Budget(float("inf"), 10**9))
+    count = len(problem.nodes)
+    start = data.draw(st.integers(0, max(0, count - 1)))
+    nodes = range(count)[start : start + data.draw(st.integers(1, 6))]
+    if nodes:
+        search = Search(Sides(part_of(problem, nodes)), floor=0, ceiling=10**9)
+        assert search.run(Budget(float("inf"), 10**9)) is not None
+        assert search.bound <= optimum(graph)
+        if len(nodes) == count:
+            assert search.bound == optimum(graph)
+
+
+@settings(max_examples=500)
+@given(graphs(10), st.sampled_from([(1,), (2, 4), (3, 5)]), st.integers(0, 9))
+def test_bounds_by_windows_hold(graph: MemoryGraph, widths: tuple[int, ...], states: int) -> None:
+    if graph.ops:
+        best = optimum(graph)
+        budget = Budget(float("inf"), 10**states)
+        problem = whole(graph)
+        bound = window_bound(problem, graph.file_order, floor=0, enough=10**9, budget=budget, widths=widths)
+        assert bound <= best
+
+
+def test_a_window_proves_what_the_whole_is_too_large_for() -> None:
+    graph = local(1000, 20, 0)
+    found = schedule(graph, time_limit=10)
+    assert found.optimal
+    assert lower_bound(graph) < 0.6 * found.peak

@@ -77,7 +77,7 @@ def test_long_chains(length: int) -> None:
 
 @pytest.mark.parametrize(
     "hard",
-    [lambda: wired(96, 0), lambda: local(2000, 20, 0)],
+    [lambda: wired(96, 0), lambda: local(2000, 40, 0)],
     ids=["ws96", "local2000"],
 )
 def test_the_time_limit_is_kept(hard: Callable[[], MemoryGraph]) -> None:
