@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -214,12 +216,28 @@ def _busy(place: Place) -> bool:
 
 def assert_all_ended(started: Started) -> None:
     """All were killed by then; the system may take a moment to see to it."""
-    started.process.poll()
-    for _ in range(100):
-        if not started.others():
-            return
-        os.sched_yield()
-    assert not started.others()
+    deadline = time.monotonic() + 30
+    while others := started.others():
+        assert time.monotonic() < deadline, others
+        time.sleep(0.02)
+
+
+@JOBS
+def test_a_killed_command_takes_its_processes_along(jobs: str, place: Place) -> None:
+    seed(place, "c.mlir", "time.sleep(600)")
+    started = start(place, "serenity", "analyze", "nets", "--output", place.out, "--jobs", jobs)
+    started.wait_for(lambda: _reached(place, 1) and _busy(place))
+    (driver,) = [pid for pid in started.others() if _parent(pid) == started.process.pid]
+    os.kill(driver, signal.SIGKILL)
+    _, stderr = started.process.communicate(timeout=PATIENCE)
+    assert started.process.returncode == 1
+    assert "was killed (SIGKILL" in stderr
+    assert_all_ended(started)
+    assert found(place) == ["b.mlir.generic.json"]
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def write_manifest(place: Place, entries: Sequence[object]) -> None:
