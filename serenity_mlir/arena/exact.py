@@ -36,20 +36,20 @@ PREORDERS: dict[str, Key] = {
 """What each preorder sorts by, ascending; ties keep the order of the slices."""
 
 PORTFOLIO: tuple[tuple[str, str], ...] = (
-    ("lowest", "size"),
-    ("heaviest", "sections, size"),
-    ("lowest", "busy, area"),
-    ("tightest", "overlaps, size"),
     ("lowest", "duration, size"),
-    ("heaviest", "busy, duration"),
+    ("lowest", "size"),
+    ("level", "duration, size"),
     ("lowest", "area"),
+    ("heaviest", "sections, size"),
+    ("level", "area"),
+    ("heaviest", "area"),
 )
 """Section selection and preorder of the searches, chosen on minimalloc's challenging instances."""
 
 NODES_PER_SLICE = 2.5
 """Run times are heavy-tailed: a search that is going to succeed mostly does so in a few nodes a slice."""
 
-DISTURBANCE = 0.05
+DISTURBANCE = 0.1
 """How far a slice moves in a disturbed preorder, as a share of the slices (standard deviation)."""
 
 
@@ -88,40 +88,42 @@ class _Minimiser:
         self.sections = Sections.of(problem)
         self.offsets = offsets
         self.height = height(problem, offsets)
-        self.bound = floor
+        self.bound = self.defied = floor
         self.deadline = deadline
         self.nodes = 0
         self.random = random.Random(0)  # noqa: S311 - the same on every run, and nothing is secret
 
     def run(self) -> Packing:
-        """Search at the bound, over and over, and now and then above it to lower the height meanwhile."""
+        """Search at the bound, over and over, and after each time above it to lower the height meanwhile.
+
+        Node limits rise from one round of the portfolio to the next.
+        """
         for attempt in itertools.count():
             if not self._open():
                 break
-            selection, preorder = PORTFOLIO[attempt % len(PORTFOLIO)]
-            search = self._search(self.bound, selection, preorder, disturbed=attempt >= len(PORTFOLIO))
-            self._decide(search, int(NODES_PER_SLICE * len(self.problem)) * luby(attempt + 1))
-            if attempt % len(PORTFOLIO) == len(PORTFOLIO) // 2:
-                self._bisect()
+            node_limit = int(NODES_PER_SLICE * len(self.problem)) * luby(attempt // len(PORTFOLIO) + 1)
+            self._decide(self._search(self.bound, attempt), node_limit)
+            if self._open():
+                self._lower(attempt, node_limit)
         return Packing(self.offsets, self.height, self.bound, self.nodes)
 
     def _open(self) -> bool:
         return self.height > self.bound and time.monotonic() < self.deadline
 
-    def _bisect(self) -> None:
-        """Lower the height, skipping capacities that defy the first few searches."""
-        unknown = self.bound
-        while self._open() and unknown < self.height:
-            capacity = (max(unknown, self.bound) + self.height) // 2
-            node_limit = int(NODES_PER_SLICE * len(self.problem))
-            searches = (self._search(capacity, *choice) for choice in PORTFOLIO[:3])
-            if not any(self._decide(search, node_limit) for search in searches):
-                unknown = capacity + 1
+    def _lower(self, attempt: int, node_limit: int) -> None:
+        """Halve the way from the last capacity that defied a search, at first the bound, to the height."""
+        if not self.bound <= self.defied < self.height:
+            self.defied = self.bound
+        capacity = (self.defied + self.height) // 2
+        if not self._decide(self._search(capacity, attempt), node_limit):
+            self.defied = capacity + 1
 
-    def _search(self, capacity: int, selection: str, preorder: str, *, disturbed: bool = False) -> Search:
+    def _search(self, capacity: int, attempt: int) -> Search:
+        """The search of that number: all of the portfolio, and then over again with disturbed preorders."""
+        selection, preorder = PORTFOLIO[attempt % len(PORTFOLIO)]
         key = PREORDERS[preorder]
         order = sorted(range(len(self.problem)), key=lambda index: key(self.problem, self.sections, index))
-        if disturbed:
+        if attempt >= len(PORTFOLIO):
             spread = DISTURBANCE * len(order)
             place = {index: self.random.gauss(position, spread) for position, index in enumerate(order)}
             order.sort(key=place.__getitem__)

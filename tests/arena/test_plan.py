@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import suppress
 
 import pytest
 from arena_cases import ABOVE_PEAK, CAPACITY, interval_slices, load_challenging, optimum
@@ -209,6 +210,51 @@ def cut(area: tuple[int, int, int, int], pieces: int, rng: random.Random) -> lis
     return cut(halves[0], some, rng) + cut(halves[1], pieces - some, rng)
 
 
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_what_a_search_finds_fits(selection: str) -> None:
+    """Larger than brute force can judge, but a plan exists, and a failure that is missed would show."""
+    found = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        capacity = rng.choice([1000, 1050])
+        for _, problem in segments(cut((0, 40, 0, 1000), 40, rng), 1):
+            order = rng.sample(range(len(problem)), len(problem))
+            search = Search(Preordered(problem, Sections.of(problem), order), capacity, selection)
+            try:
+                outcome = search.run(1000, time.monotonic() + 60)
+            except OutOfBudget:
+                continue
+            assert not isinstance(outcome, Refuted)
+            assert height(problem, outcome) <= capacity
+            found += 1
+    assert found > 20
+
+
+class Watched(Search):
+    """A search that stacks every section anew after each decision."""
+
+    def _tighten(self, first: int, last: int, delta: int) -> bool:
+        consistent = super()._tighten(first, last, delta)
+        for section, members in enumerate(self.given.live if consistent else ()):
+            top = 0
+            for key in sorted(self._keys[index] for index in members if self._offsets[index] < 0):
+                top = max(top, key >> self._bits) + self.given.sizes[key & self._mask]
+            assert top <= min(self._reach[section], self.capacity)
+        return consistent
+
+
+def test_no_overshoot_is_missed() -> None:
+    for seed in range(60):
+        rng = random.Random(seed)
+        items = near_the_gap(rng) if seed % 2 else cut((0, 20, 0, 60), 20, rng)
+        for _, problem in segments(items, 1):
+            order = rng.sample(range(len(problem)), len(problem))
+            given = Preordered(problem, Sections.of(problem), order)
+            search = Watched(given, problem.peak + rng.randrange(4), rng.choice(list(SELECTIONS)))
+            with suppress(OutOfBudget):
+                search.run(300, time.monotonic() + 60)
+
+
 def test_time_limit() -> None:
     rng = random.Random(1)
     items = cut((0, 1000, 0, 10**6), 1500, rng)
@@ -221,11 +267,11 @@ def test_time_limit() -> None:
     assert not result.optimal
 
 
-@pytest.mark.parametrize("name", "CFGHK")
+@pytest.mark.parametrize("name", "ABCDEFGHIJK")
 def test_challenging_instances_fit(name: str) -> None:
     items = load_challenging(name)
-    result = plan(items, alignment=1024, time_limit=30)
-    check_plan(items, result.offsets, result.size, alignment=1024)
+    result = plan(items, alignment=1, time_limit=30, capacity=CAPACITY)
+    check_plan(items, result.offsets, result.size, alignment=1)
     assert result.size <= CAPACITY
 
 
