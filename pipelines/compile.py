@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Literal
 
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.slab import allocations, compiled_allocations, slab
-from serenity_mlir.errors import CheckFailed, SerenityError
+from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.figures import build_report
 from serenity_mlir.pipelines.global_flags import set_checked_global_flags
 from serenity_mlir.pipelines.importing.diagnose import explain_legalization_failure
@@ -20,19 +18,17 @@ from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
 from serenity_mlir.pipelines.importing.unsigned_results import declare_unsigned_results
 from serenity_mlir.pipelines.iree_api import Program, Session, split_flags
-from serenity_mlir.pipelines.iree_types import CompilerError, flag_value
-from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult, lower_stream
+from serenity_mlir.pipelines.iree_types import CompilerError
+from serenity_mlir.pipelines.lower import lower_to, with_alignment
+from serenity_mlir.pipelines.lower_rewritten import RewriteOptions, lower_rewritten
+from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult
 from serenity_mlir.pipelines.parse_mlir import parse_module
 from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.pipelines.scratch import note_stage
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET, compiler_flags
-from serenity_mlir.report import Footprint, Report
+from serenity_mlir.report import Report
 
 _KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
-_BEFORE_STREAM = "flow"
-_ALIGNMENT = "iree-stream-resource-min-offset-alignment"
-# Execution models whose finished modules call the HAL's queues for every allocation.
-_QUEUED = ("async-internal", "async-external")
 
 
 def _silent(_stage: str) -> None:
@@ -58,6 +54,7 @@ class CompileOptions:
         phase: With emit "mlir": the IREE phase to stop after.
         target: A name of `targets.TARGETS`.
         iree_flags: iree-compile's own flags, passed through; they win over the target's.
+        rewrite: Which rewrites may be chosen; None for none.
         stream: Order and arena.
         debug_info: Print locations with IR.
         progress: Called with the name of each stage as it begins.
@@ -67,6 +64,7 @@ class CompileOptions:
     phase: str = "stream"
     target: str = DEFAULT_TARGET
     iree_flags: Sequence[str] = ()
+    rewrite: RewriteOptions | None = field(default_factory=RewriteOptions)
     stream: StreamOptions = field(default_factory=StreamOptions)
     debug_info: bool = False
     progress: Callable[[str], None] = _silent
@@ -108,9 +106,15 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
     program = session.program(_module(source, session), file=str(path))
     imported = perf_counter()
     last = "end" if options.emit == "vmfb" else options.phase
+    stream = with_alignment(options.stream, options.iree_flags)
     try:
         declare_unsigned(program, source, last)
-        lowered = lower_to(program, last, with_alignment(options.stream, options.iree_flags), progress)
+        rewriting = options.rewrite if PHASES.index(last) >= PHASES.index("stream") else None
+        if rewriting is None:
+            choice = None
+            lowered = lower_to(program, last, stream, progress)
+        else:
+            program, choice, lowered = lower_rewritten(program, last, rewriting, stream, progress)
     except CompilerError as error:
         raise explained(error, source) from error
     if lowered is None:
@@ -118,9 +122,9 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
     report = build_report(
         source,
         options.target,
-        lowered.stream,
-        lowered.slab,
+        lowered,
         (imported - began, perf_counter() - began),
+        choice,
     )
     return Compiled(source, program, report, lowered.stream)
 
@@ -151,75 +155,6 @@ def _module(source: SourceModel, session: Session) -> ir.Operation:
     if source.mlir is None:
         raise ValueError(f"{source.path} holds no MLIR")
     return parse_module(session, source.mlir, file=str(source.path))
-
-
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """What the passes found, and the slab that was read back from the module that they led to."""
-
-    stream: StreamResult
-    slab: int | None
-
-
-def with_alignment(options: StreamOptions, iree_flags: Sequence[str]) -> StreamOptions:
-    """`options` with the alignment of slices that iree-compile's flags ask for, if they do."""
-    given = flag_value(iree_flags, _ALIGNMENT)
-    return replace(options, alignment=int(given, 0)) if given else options
-
-
-def lower_to(
-    program: Program, last: str, options: StreamOptions, progress: Callable[[str], None]
-) -> Lowered | None:
-    """Step `program` to phase `last`, with our passes on the way through phase `stream`.
-
-    Returns:
-        None where `last` is before phase `stream`.
-
-    Raises:
-        CompilerError: IREE failed.
-        CheckFailed: An independent check disproved our own work.
-    """
-    if last == program.phase:
-        return None
-    progress("compile with IREE")
-    if PHASES.index(last) <= PHASES.index(_BEFORE_STREAM):
-        program.to_phase(last)
-        return None
-    if program.phase != _BEFORE_STREAM:
-        program.to_phase(_BEFORE_STREAM)
-    result = lower_stream(program, options, progress)
-    expected = allocations(program.module)
-    if result.planned is not None and (expected is None or set(expected) - set(result.planned)):
-        raise CheckFailed(
-            f"planned {_listed(result.planned)} bytes, but IREE allocates {_listed(expected)}",
-            file=program.file,
-        )
-    allocated = slab(program.module).model
-    if last != "stream":
-        program.to_phase(last)
-    if last == "end" and expected and program.session.flag("iree-execution-model") in _QUEUED:
-        missing = expected - compiled_allocations(program.module)
-        if missing:
-            raise CheckFailed(
-                f"the compiled module does not ask for {sorted(missing)} bytes as planned", file=program.file
-            )
-    return Lowered(_as_allocated(result, allocated), allocated)
-
-
-def _listed(sizes: Counter[int] | None) -> str:
-    return "an unknown number of" if sizes is None else " and ".join(map(str, sorted(sizes))) or "no"
-
-
-def _as_allocated(result: StreamResult, allocated: int | None) -> StreamResult:
-    """`result` where IREE changed the program around the regions: nothing is proven of that one."""
-    if result.slab == allocated:
-        return result
-    changed = (
-        "IREE changed the program around its regions after planning: no peak is known, no optimum proven"
-    )
-    return replace(
-        result, final=Footprint(None, allocated), whole=None, bound=None, warnings=(*result.warnings, changed)
-    )
 
 
 def explained(error: CompilerError, source: SourceModel) -> SerenityError:

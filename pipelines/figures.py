@@ -9,18 +9,22 @@ from pathlib import Path
 from serenity_mlir.dialect_passes.stream.layout_slices import RegionPlan
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.liveness import live_bytes, live_ranges
+from serenity_mlir.pipelines.choose_rewrites import Choice, Considered
 from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.iree_version import iree_version
+from serenity_mlir.pipelines.lower import Lowered
 from serenity_mlir.pipelines.lower_stream import StreamResult
 from serenity_mlir.report import (
     SCHEMA_VERSION,
     Footprint,
     Memory,
     ModelInfo,
+    NotTaken,
     OffChip,
     PeakOp,
     RegionInfo,
     Report,
+    Rewrite,
     ScheduleInfo,
     Seconds,
     Transfers,
@@ -31,19 +35,20 @@ from serenity_mlir.traffic import ON_CHIP, Traffic, traffic
 def build_report(
     source: SourceModel,
     target: str,
-    result: StreamResult,
-    allocated: int | None,
+    lowered: Lowered,
     seconds: tuple[float, float],
+    choice: Choice | None,
 ) -> Report:
     """The report of one compilation.
 
     Args:
         source: What was compiled.
         target: For what.
-        result: What the passes found.
-        allocated: The slab that was read back from the compiled module.
+        lowered: What the passes found, and the slab that was read back from the compiled module.
         seconds: Of import, and of everything.
+        choice: Of rewrites, where there was one.
     """
+    result = lowered.stream
     import_seconds, total_seconds = seconds
     ours = result.schedule_seconds + result.arena_seconds
     return Report(
@@ -51,10 +56,10 @@ def build_report(
         model=ModelInfo(_printable(source.path), source.sha256, source.format),
         target=target,
         iree_version=iree_version(),
-        memory=_memory(result, allocated),
+        memory=_memory(result, lowered.slab),
         schedule=_schedule(result),
         regions=[_region(item, result.plans) for item in result.schedules],
-        rewrites=list(result.rewrites),
+        rewrites=[*_rewrites(choice), *result.rewrites],
         seconds=Seconds(
             import_=import_seconds,
             schedule=result.schedule_seconds,
@@ -64,8 +69,20 @@ def build_report(
         ),
         peak=peak_op(result),
         traffic=off_chip(result.schedules),
+        considered=[] if choice is None else [_considered(item) for item in choice.considered],
         warnings=[*(note.message for note in source.notes), *result.notes, *result.warnings],
     )
+
+
+def _rewrites(choice: Choice | None) -> list[Rewrite]:
+    taken = {} if choice is None else choice.taken
+    parted = ((*key.partition(" at ")[::2], saved) for key, saved in taken.items())
+    return [Rewrite(*item) for item in parted]
+
+
+def _considered(item: Considered) -> NotTaken:
+    pattern, _, location = item.key.partition(" at ")
+    return NotTaken(pattern, location, item.reason)
 
 
 def _memory(result: StreamResult, allocated: int | None) -> Memory:

@@ -133,6 +133,7 @@ class Program:
         self.phase = phase
         # A context hands a message to its newest handler, so a fork listens through the first.
         self.diagnostics: list[Diagnostic] = fork_of.diagnostics if fork_of else []
+        self._listener = fork_of
         self._settings = settings
         self._library = _library()
         self._invocation = session._session.invocation()
@@ -208,7 +209,7 @@ class Program:
     def fork(self) -> Program:
         """An independent copy of the program as it is now, which dumps nothing.
 
-        What the compiler says of it is among the diagnostics of this program, as long as that lives.
+        What the compiler says of it is among the diagnostics of this program, which it keeps alive.
         """
         return Program(
             self.session,

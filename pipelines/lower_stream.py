@@ -8,7 +8,7 @@ running the lowered ops on symbolic memory before IREE goes on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -53,6 +53,8 @@ _NOT_IN_ARENA = (
     "inputs and outputs are counted apart: outside of its regions the program has control flow, state or "
     "sizes that are no constants, or it has no region"
 )
+# Favors with which ops may be regrouped into concurrent waves.
+_CONCURRENT = ("max-concurrency", "min-peak-memory")
 # Session flags that IREE's own driver hands to these pipelines as options.
 _OPTIONS = {
     "optimize-bindings": "iree-scheduling-optimize-bindings",
@@ -126,8 +128,20 @@ class StreamResult:
     notes: tuple[str, ...]
 
 
-def lower_stream(program: Program, options: StreamOptions, progress: Callable[[str], None]) -> StreamResult:
+def lower_stream(
+    program: Program,
+    options: StreamOptions,
+    progress: Callable[[str], None],
+    unchanged: Program | None = None,
+) -> StreamResult:
     """Lower `program`, at the end of phase `flow`, to the end of phase `stream`.
+
+    Args:
+        program: What to lower.
+        options: How.
+        progress: Called with each stage.
+        unchanged: The program without our rewrites, at the end of phase `flow` too, where it has any:
+            what stock is measured on. It is spent.
 
     Raises:
         CompilerError: IREE failed.
@@ -136,7 +150,7 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     run = _Runner(program.session)
     program.run(_VERIFY)
     run(program, _TENSOR)
-    stock = _other_favors(program, run) if options.compare_stock else {}
+    stock = _measured_stock(program, unchanged, run) if options.compare_stock else {}
     SerializePass().apply(program.module)
     run(program, _ASYNC)
     StripSerializePass().apply(program.module)
@@ -145,14 +159,7 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     progress("schedule")
     reference = program.fork()
     began = perf_counter()
-    scheduling = ScheduleExecutionPass(
-        time_limit=(1 - _FILE_PLAN - _PLAN) * options.time_limit,
-        alignment=options.alignment,
-        keep_order=not options.schedule,
-        io=options.io,
-        method=options.method,
-    )
-    schedules, rewrites = order_execution(program.module, scheduling)
+    schedules, rewrites = order_execution(program.module, _scheduling(options))
     schedule_seconds = perf_counter() - began
     run(reference, _ALLOCATE)
     run(program, _ALLOCATE)
@@ -182,7 +189,7 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
         if whole is not None:
             file_order, final, bound = whole.file_order, whole.final, whole.bound
     arena_seconds = perf_counter() - began
-    if options.compare_stock:
+    if options.compare_stock and unchanged is None:
         run(reference, _CMD)
         stock["debug"] = slab(reference.module).model
 
@@ -211,6 +218,42 @@ def lower_stream(program: Program, options: StreamOptions, progress: Callable[[s
     )
 
 
+def predict(program: Program, options: StreamOptions) -> int | None:
+    """The arena that `lower_stream` would come to, without its checks; the program is spent.
+
+    Args:
+        program: At the end of phase `flow`.
+        options: What is asked for; `compare_stock` does not matter.
+
+    Raises:
+        CompilerError: IREE failed.
+    """
+    run = _Runner(program.session)
+    run(program, _TENSOR)
+    SerializePass().apply(program.module)
+    run(program, _ASYNC)
+    StripSerializePass().apply(program.module)
+    schedules, _ = order_execution(program.module, _scheduling(options))
+    run(program, _ALLOCATE)
+    limit = _PLAN * options.time_limit
+    if options.io == ARENA:
+        whole = whole_footprint(schedules, program.module, alignment=options.alignment, time_limit=limit)
+        if whole is not None:
+            return whole.final.arena
+    found, _ = _footprint(program, options.alignment, ours=options.arena, time_limit=limit)
+    return found.arena
+
+
+def _scheduling(options: StreamOptions) -> ScheduleExecutionPass:
+    return ScheduleExecutionPass(
+        time_limit=(1 - _FILE_PLAN - _PLAN) * options.time_limit,
+        alignment=options.alignment,
+        keep_order=not options.schedule,
+        io=options.io,
+        method=options.method,
+    )
+
+
 class _Runner:
     """Runs a stream pipeline with the options that IREE's driver would give it."""
 
@@ -222,10 +265,18 @@ class _Runner:
         program.run(pipeline if pipeline == _ALLOCATE else f"{pipeline}{{{self.options}}}")
 
 
-def _other_favors(program: Program, run: _Runner) -> dict[str, int | None]:
-    """What stock IREE allocates when it may regroup ops into concurrent waves."""
+def _measured_stock(program: Program, unchanged: Program | None, run: _Runner) -> dict[str, int | None]:
+    """Of the program without rewrites; favor "debug" comes for nothing later on where that is the program."""
+    if unchanged is None:
+        return _stock_slabs(program, run, _CONCURRENT)
+    run(unchanged, _TENSOR)
+    return _stock_slabs(unchanged, run, (*_CONCURRENT, "debug"))
+
+
+def _stock_slabs(program: Program, run: _Runner, favors: Sequence[str]) -> dict[str, int | None]:
+    """What stock IREE allocates under each partitioning favor."""
     found: dict[str, int | None] = {}
-    for favor in ("max-concurrency", "min-peak-memory"):
+    for favor in favors:
         fork = program.fork()
         SerializePass(favor=favor).apply(fork.module)
         run(fork, _ASYNC)

@@ -103,11 +103,19 @@ class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Rewrite(msgspec.Struct, frozen=True):
-    """A rewrite that was kept."""
+    """A rewrite that was kept; `saved` bytes more would be needed without it alone, None where not tried."""
 
     pattern: str
     location: str
-    saved: int
+    saved: int | None
+
+
+class NotTaken(msgspec.Struct, frozen=True):
+    """A place where a rewrite was considered and not taken, and why."""
+
+    pattern: str
+    location: str
+    reason: str
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -172,6 +180,7 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     traffic: list[OffChip] = []
     warnings: list[str] = []
     search: list[Candidate] = []
+    considered: list[NotTaken] = []
 
     def to_json(self) -> bytes:
         """The report as indented JSON."""

@@ -13,6 +13,7 @@ from serenity_mlir.errors import BudgetExceeded, SerenityError, UsageError
 from serenity_mlir.pipelines.arena_csv import arena_csv
 from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
+from serenity_mlir.pipelines.lower_rewritten import RewriteOptions
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.pipelines.search_fusion import compile_smallest
@@ -32,6 +33,9 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     no_arena: bool,
     io: str,
     search: str | None,
+    no_rewrite: bool,
+    exact: bool,
+    rewrite_limit: float,
     compare_stock: bool,
     verify: bool,
     report: Path | None,
@@ -56,6 +60,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
                 phase=phase,
                 target=target,
                 iree_flags=iree_flags,
+                rewrite=None if no_rewrite else RewriteOptions(exact, rewrite_limit),
                 stream=options,
                 debug_info=debug,
                 progress=progress,
@@ -93,6 +98,9 @@ def run_analyze(  # noqa: PLR0913
     no_arena: bool,
     io: str,
     search: str | None,
+    no_rewrite: bool,
+    exact: bool,
+    rewrite_limit: float,
     compare_stock: bool,
     json_path: Path | None,
     csv_path: Path | None,
@@ -115,6 +123,7 @@ def run_analyze(  # noqa: PLR0913
                 phase="stream",
                 target=target,
                 iree_flags=iree_flags,
+                rewrite=None if no_rewrite else RewriteOptions(exact, rewrite_limit),
                 stream=options,
                 progress=progress,
             ),

@@ -19,6 +19,7 @@ from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
 
 DEFAULT_TIME_LIMIT = 2.0
 DEFAULT_OUTPUT = "serenity-reports"
+DEFAULT_REWRITE_LIMIT = 20.0
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,6 +43,18 @@ def _common(command: Any) -> Any:
             "--search",
             type=click.Choice(["fusion"]),
             help="Try several ways in which IREE may form dispatches, and take the smallest arena.",
+        ),
+        click.option(
+            "--no-rewrite", is_flag=True, help="Do not split convolutions of concatenations and the like."
+        ),
+        click.option("--exact", is_flag=True, help="Only rewrites that leave results bit-identical."),
+        click.option(
+            "--rewrite-limit",
+            type=click.FloatRange(min=0),
+            default=DEFAULT_REWRITE_LIMIT,
+            show_default=True,
+            metavar="SECONDS",
+            help="For the choice of rewrites; past it the best set found is used.",
         ),
         click.option("--no-arena", is_flag=True, help="Leave the packing to IREE."),
         click.option("--no-schedule", is_flag=True, help="Keep the order of the file."),

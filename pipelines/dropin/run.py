@@ -13,7 +13,7 @@ from typing import BinaryIO
 from serenity_mlir import console
 from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.pipelines.atomic_file import atomic_write
-from serenity_mlir.pipelines.compile import declare_unsigned, explained, lower_to, noted, with_alignment
+from serenity_mlir.pipelines.compile import declare_unsigned, explained, noted
 from serenity_mlir.pipelines.dropin.command_line import DriverOptions, is_onnx, passes_stream
 from serenity_mlir.pipelines.dropin.flags import SerenityFlags
 from serenity_mlir.pipelines.figures import build_report
@@ -22,6 +22,7 @@ from serenity_mlir.pipelines.importing.source import BYTECODE_MAGIC, Format, Sou
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
 from serenity_mlir.pipelines.iree_api import Program, Session, set_global_flags
 from serenity_mlir.pipelines.iree_types import CompilerError, Settings, Source, flag_value
+from serenity_mlir.pipelines.lower import lower_to, with_alignment
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.scratch import note_stage, read_input
 from serenity_mlir.report import Report
@@ -101,7 +102,7 @@ class _Run:
         lowered = lower_to(program, options.compile_to, with_alignment(wanted, options.flags), noted())
         if lowered is not None and flags.wants_figures:
             seconds = (imported - began, perf_counter() - began)
-            self.report = build_report(source, "by flags", lowered.stream, lowered.slab, seconds)
+            self.report = build_report(source, "by flags", lowered, seconds, None)
 
     def _program(self, source: SourceModel) -> Program:
         options = self.options

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import tensor_programs as programs
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 from iree import runtime
-from iree.compiler.tools import compile_str
+from iree.compiler.tools import CompilerToolError, compile_str
 from numpy.typing import NDArray
 from tensor_programs import Program
 
@@ -98,9 +98,11 @@ def test_iree_computes_the_same(batch: list[Program], condition: bool) -> None:
     module = ir.Module.parse(source, CONTEXT)
     ScheduleTensorsPass().apply(module.operation)
     inputs = programs.arguments(1)
-    before, after = (
-        _run_by_iree(text, len(batch), (*inputs, int(condition))) for text in (source, str(module))
-    )
+    try:
+        before = _run_by_iree(source, len(batch), (*inputs, int(condition)))
+    except CompilerToolError:
+        reject()  # stock IREE's partitioning finds circular dependences in some programs
+    after = _run_by_iree(str(module), len(batch), (*inputs, int(condition)))
     for number, program in enumerate(batch):
         order = list(range(len(program.steps)))
         reference = programs.run(program, order, inputs, condition=condition)

@@ -13,8 +13,8 @@ from serenity_mlir.dialect_passes.mlir import ir, make_context
 from serenity_mlir.dialect_passes.stream import host_flow
 from serenity_mlir.dialect_passes.stream.host_flow import HostFlow
 from serenity_mlir.dialect_passes.stream.regions import functions
-from serenity_mlir.pipelines.compile import lower_to
 from serenity_mlir.pipelines.iree_api import Session
+from serenity_mlir.pipelines.lower import lower_to
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.parse_mlir import parse_module
 from serenity_mlir.pipelines.targets import compiler_flags

@@ -1,0 +1,214 @@
+"""Which rewrites are worth it: those without which the arena that IREE allocates would be larger.
+
+The bytes of a choice are found out by lowering a copy of the program with it, so that whatever
+IREE makes of it counts. The search is over sets of sites and stops at a time limit with the best set
+found; it is exhaustive where there are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from time import perf_counter
+
+from serenity_mlir.dialect_passes.linalg.patterns import PATTERNS
+from serenity_mlir.dialect_passes.linalg.rewrite import Refusal, apply_sites, keyed
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.pipelines.iree_api import Program
+from serenity_mlir.pipelines.iree_types import CompilerError
+from serenity_mlir.pipelines.lower_stream import StreamOptions, predict
+
+_EXHAUSTIVE = 4
+"""Sites up to which every subset is tried."""
+
+_Keys = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A site that was not taken, or a place that no rewrite fits, and why."""
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was found.
+
+    Attributes:
+        taken: Keys of the sites to apply, each with the bytes that the arena would be larger by
+            without it; None where the time limit came first.
+        considered: What is left alone.
+        before: The arena without rewrites; None where it has no constant size.
+        after: With those taken.
+        tried: Copies that were lowered.
+    """
+
+    taken: dict[str, int | None]
+    considered: tuple[Considered, ...]
+    before: int | None
+    after: int | None
+    tried: int
+
+
+@dataclass
+class _Search:
+    program: Program
+    options: StreamOptions
+    exact: bool
+    deadline: float
+    arenas: dict[_Keys, float] = field(default_factory=dict)
+    faults: dict[_Keys, str] = field(default_factory=dict)
+
+    def arena(self, keys: _Keys) -> float:
+        """Bytes of the arena with these rewrites; infinite where IREE fails or sizes are no constants."""
+        if keys not in self.arenas:
+            copy = self.program.fork()
+            try:
+                apply_rewrites(copy.module, keys)
+                copy.to_phase("flow")
+                found = predict(copy, self.options)
+            except CompilerError as error:
+                found = None
+                self.faults[keys] = error.message
+                self.program.diagnostics.clear()
+            copy.close()
+            self.arenas[keys] = float("inf") if found is None else found
+        return self.arenas[keys]
+
+    @property
+    def late(self) -> bool:
+        return perf_counter() > self.deadline
+
+    def sites(self) -> tuple[list[str], list[Considered]]:
+        """Every site that there is when all before it are applied, and what no rewrite fits."""
+        copy = self.program.fork()
+        sites: list[str] = []
+        left: list[Considered] = []
+        for find in PATTERNS:
+            chosen = []
+            for key, item in keyed(find(copy.module)):
+                if isinstance(item, Refusal):
+                    left.append(Considered(key, item.reason))
+                elif self.exact and not item.exact:
+                    left.append(Considered(key, "it reassociates sums, and results are to stay exact"))
+                else:
+                    chosen.append(key)
+            sites += chosen
+            apply_sites(copy.module, find, chosen)
+        copy.close()
+        return sites, left
+
+    def best(self, sites: Sequence[str]) -> _Keys:
+        """The smallest set with the smallest arena, as far as time allows."""
+        if len(sites) <= _EXHAUSTIVE:
+            subsets = (frozenset(c) for n in range(len(sites) + 1) for c in combinations(sites, n))
+            best = _Keys()
+            for subset in subsets:
+                if subset and self.late:
+                    break
+                best = min(best, subset, key=lambda keys: (self.arena(keys), len(keys)))
+            return best
+        everything = frozenset(sites)
+        patterns = sorted({key.partition(" at ")[0] for key in sites})
+        starts = [everything]
+        if len(patterns) > 1:
+            starts += [_of_pattern(sites, name) for name in patterns]
+        best = _Keys()
+        for start in starts:
+            if best and self.late:
+                break
+            best = min(best, start, key=lambda keys: (self.arena(keys), len(keys)))
+        best = self._grown(best, sites)
+        return self._shrunk(best)
+
+    def _grown(self, best: _Keys, sites: Sequence[str]) -> _Keys:
+        """With single further sites added, where nothing at once was better than nothing."""
+        for site in sites if not best else ():
+            if self.late:
+                break
+            best = min(best, best | {site}, key=lambda keys: (self.arena(keys), len(keys)))
+        return best
+
+    def _shrunk(self, best: _Keys) -> _Keys:
+        """Without what the arena does not need: halves first, then smaller parts, down to single sites."""
+        size = max(len(best) // 2, 1)
+        while best and not self.late:
+            parts = sorted(best)
+            for part in (parts[start : start + size] for start in range(0, len(parts), size)):
+                if self.late:
+                    break
+                smaller = best - set(part)
+                if self.arena(smaller) <= self.arena(best):
+                    best = smaller
+            if size == 1:
+                break
+            size //= 2
+        return best
+
+
+def _of_pattern(sites: Sequence[str], pattern: str) -> _Keys:
+    return frozenset(key for key in sites if key.partition(" at ")[0] == pattern)
+
+
+def apply_rewrites(module: ir.Operation, keys: _Keys | None = None) -> list[str]:
+    """Apply every pattern's chosen sites, pattern by pattern; all of them where `keys` is None."""
+    return [key for find in PATTERNS for key in apply_sites(module, find, keys)]
+
+
+def choose_rewrites(
+    program: Program,
+    options: StreamOptions,
+    *,
+    exact: bool,
+    time_limit: float,
+    progress: Callable[[str], None],
+) -> Choice:
+    """Choose rewrites for a program at the end of phase `input`, which stays as it is.
+
+    Args:
+        program: What to rewrite.
+        options: What order and arena are asked for: bytes are counted as they want it.
+        exact: Leave out rewrites that reassociate sums of floats.
+        time_limit: Seconds; the copies without and with all rewrites are lowered even if they take longer.
+        progress: Called with the stage.
+    """
+    search = _Search(program, options, exact, perf_counter() + time_limit)
+    sites, left = search.sites()
+    if not sites:
+        return Choice({}, tuple(left), None, None, 0)
+    progress("choose rewrites")
+    best = search.best(sites)
+    before, after = search.arena(_Keys()), search.arena(best)
+    if not after < before:
+        best, after = _Keys(), before
+    taken = {key: _saved(search, best, key) for key in sites if key in best}
+    reasons = {key: _reason(search, best, key) for key in sites if key not in best}
+    left += [Considered(key, reason) for key, reason in reasons.items()]
+    return Choice(taken, tuple(left), _bytes(before), _bytes(after), len(search.arenas))
+
+
+def without(choice: Choice, reason: str) -> Choice:
+    """The choice with nothing taken, for a reason."""
+    left = tuple(Considered(key, reason) for key in choice.taken)
+    return replace(choice, taken={}, considered=(*choice.considered, *left), after=choice.before)
+
+
+def _saved(search: _Search, best: _Keys, key: str) -> int | None:
+    without = search.arenas.get(best - {key})
+    return None if without is None or without == float("inf") else int(without - search.arena(best))
+
+
+def _reason(search: _Search, best: _Keys, key: str) -> str:
+    for keys in (best | {key}, frozenset([key])):
+        if keys in search.faults:
+            return f"IREE does not compile it: {search.faults[keys]}"
+    if best | {key} in search.arenas or frozenset([key]) in search.arenas:
+        return "the arena would be no smaller"
+    return "with the others the arena would be no smaller; it was not tried alone"
+
+
+def _bytes(arena: float) -> int | None:
+    return None if arena == float("inf") else int(arena)

@@ -1,0 +1,102 @@
+"""From any phase to a later one, with our passes on the way through phase `stream`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from serenity_mlir.dialect_passes.stream.slab import allocations, compiled_allocations, slab
+from serenity_mlir.errors import CheckFailed
+from serenity_mlir.pipelines.iree_api import Program
+from serenity_mlir.pipelines.iree_types import flag_value
+from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult, lower_stream
+from serenity_mlir.pipelines.phases import PHASES
+from serenity_mlir.report import Footprint
+
+BEFORE_STREAM = "flow"
+_ALIGNMENT = "iree-stream-resource-min-offset-alignment"
+# Execution models whose finished modules call the HAL's queues for every allocation.
+_QUEUED = ("async-internal", "async-external")
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """What the passes found, and the slab that was read back from the module that they led to."""
+
+    stream: StreamResult
+    slab: int | None
+
+
+def with_alignment(options: StreamOptions, iree_flags: Sequence[str]) -> StreamOptions:
+    """`options` with the alignment of slices that iree-compile's flags ask for, if they do."""
+    given = flag_value(iree_flags, _ALIGNMENT)
+    return replace(options, alignment=int(given, 0)) if given else options
+
+
+def lower_to(
+    program: Program,
+    last: str,
+    options: StreamOptions,
+    progress: Callable[[str], None],
+    unchanged: Program | None = None,
+) -> Lowered | None:
+    """Step `program` to phase `last`, with our passes on the way through phase `stream`.
+
+    Args:
+        program: What to lower.
+        last: The phase to stop after.
+        options: Of order and arena.
+        progress: Called with each stage.
+        unchanged: The program without our rewrites, where it has any and stock is to be measured.
+
+    Returns:
+        None where `last` is before phase `stream`.
+
+    Raises:
+        CompilerError: IREE failed.
+        CheckFailed: An independent check disproved our own work.
+    """
+    if last == program.phase:
+        return None
+    progress("compile with IREE")
+    if PHASES.index(last) <= PHASES.index(BEFORE_STREAM):
+        program.to_phase(last)
+        return None
+    if program.phase != BEFORE_STREAM:
+        program.to_phase(BEFORE_STREAM)
+    if unchanged is not None:
+        unchanged.to_phase(BEFORE_STREAM)
+    result = lower_stream(program, options, progress, unchanged)
+    expected = allocations(program.module)
+    if result.planned is not None and (expected is None or set(expected) - set(result.planned)):
+        raise CheckFailed(
+            f"planned {_listed(result.planned)} bytes, but IREE allocates {_listed(expected)}",
+            file=program.file,
+        )
+    allocated = slab(program.module).model
+    if last != "stream":
+        program.to_phase(last)
+    if last == "end" and expected and program.session.flag("iree-execution-model") in _QUEUED:
+        missing = expected - compiled_allocations(program.module)
+        if missing:
+            raise CheckFailed(
+                f"the compiled module does not ask for {sorted(missing)} bytes as planned", file=program.file
+            )
+    return Lowered(_as_allocated(result, allocated), allocated)
+
+
+def _listed(sizes: Counter[int] | None) -> str:
+    return "an unknown number of" if sizes is None else " and ".join(map(str, sorted(sizes))) or "no"
+
+
+def _as_allocated(result: StreamResult, allocated: int | None) -> StreamResult:
+    """`result` where IREE changed the program around the regions: nothing is proven of that one."""
+    if result.slab == allocated:
+        return result
+    changed = (
+        "IREE changed the program around its regions after planning: no peak is known, no optimum proven"
+    )
+    return replace(
+        result, final=Footprint(None, allocated), whole=None, bound=None, warnings=(*result.warnings, changed)
+    )
