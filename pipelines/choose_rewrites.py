@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from time import perf_counter
 
 from serenity_mlir.dialect_passes.linalg.patterns import PATTERNS
@@ -18,9 +17,7 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower_stream import StreamOptions, predict
-
-_EXHAUSTIVE = 4
-"""Sites up to which every subset is tried."""
+from serenity_mlir.subsets import best_subset
 
 _Keys = frozenset[str]
 
@@ -78,8 +75,8 @@ class _Search:
             self.arenas[keys] = float("inf") if found is None else found
         return self.arenas[keys]
 
-    @property
     def late(self) -> bool:
+        """Whether time is up."""
         return perf_counter() > self.deadline
 
     def sites(self) -> tuple[list[str], list[Considered]]:
@@ -103,54 +100,13 @@ class _Search:
 
     def best(self, sites: Sequence[str]) -> _Keys:
         """The smallest set with the smallest arena, as far as time allows."""
-        if len(sites) <= _EXHAUSTIVE:
-            subsets = (frozenset(c) for n in range(len(sites) + 1) for c in combinations(sites, n))
-            best = _Keys()
-            for subset in subsets:
-                if subset and self.late:
-                    break
-                best = min(best, subset, key=lambda keys: (self.arena(keys), len(keys)))
-            return best
-        everything = frozenset(sites)
-        patterns = sorted({key.partition(" at ")[0] for key in sites})
-        starts = [everything]
-        if len(patterns) > 1:
-            starts += [_of_pattern(sites, name) for name in patterns]
-        best = _Keys()
-        for start in starts:
-            if best and self.late:
-                break
-            best = min(best, start, key=lambda keys: (self.arena(keys), len(keys)))
-        best = self._grown(best, sites)
-        return self._shrunk(best)
-
-    def _grown(self, best: _Keys, sites: Sequence[str]) -> _Keys:
-        """With single further sites added, where nothing at once was better than nothing."""
-        for site in sites if not best else ():
-            if self.late:
-                break
-            best = min(best, best | {site}, key=lambda keys: (self.arena(keys), len(keys)))
-        return best
-
-    def _shrunk(self, best: _Keys) -> _Keys:
-        """Without what the arena does not need: halves first, then smaller parts, down to single sites."""
-        size = max(len(best) // 2, 1)
-        while best and not self.late:
-            parts = sorted(best)
-            for part in (parts[start : start + size] for start in range(0, len(parts), size)):
-                if self.late:
-                    break
-                smaller = best - set(part)
-                if self.arena(smaller) <= self.arena(best):
-                    best = smaller
-            if size == 1:
-                break
-            size //= 2
-        return best
+        patterns = dict.fromkeys(_pattern(key) for key in sites)
+        starts = [frozenset(key for key in sites if _pattern(key) == pattern) for pattern in patterns]
+        return best_subset(sites, self.arena, late=self.late, starts=starts if len(starts) > 1 else ())
 
 
-def _of_pattern(sites: Sequence[str], pattern: str) -> _Keys:
-    return frozenset(key for key in sites if key.partition(" at ")[0] == pattern)
+def _pattern(key: str) -> str:
+    return key.partition(" at ")[0]
 
 
 def apply_rewrites(module: ir.Operation, keys: _Keys | None = None) -> list[str]:
