@@ -58,7 +58,7 @@ class Fills:
 def fills(draw: st.DrawFn) -> Fills:
     """Four to seven values, two to four of them made with one splat."""
     count = draw(st.integers(4, 7))
-    sizes = tuple(draw(st.sampled_from((1, 1, 6))) for _ in range(count))
+    sizes = tuple(draw(st.sampled_from((1, 6, 2))) for _ in range(count))
     parents = [draw(st.sampled_from([(number - 1,), (number - 1,), ()])) for number in range(1, count)]
-    users = draw(st.sets(st.integers(0, count - 1), min_size=2, max_size=4))
+    users = {0, count - 1, *draw(st.sets(st.integers(1, count - 2), max_size=2))}
     return Fills(sizes, ((), *parents), 4, tuple(sorted(users)), (0,) * len(users), draw(st.booleans()))

@@ -8,10 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 from fills import Fills, fills
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from lowering import ALLOCATE, at_execution, finish, model_graph, run
 
 from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.stream.access import access_of
 from serenity_mlir.dialect_passes.stream.rematerialize_splats import RematerializeSplatsPass
 from serenity_mlir.dialect_passes.stream.schedule_execution import ScheduleExecutionPass
 from serenity_mlir.dialect_passes.stream.symbolic import check_order
@@ -19,6 +20,8 @@ from serenity_mlir.liveness import peak
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.schedulers import schedule
 
+# Two that use the splat, then a large value, then one that uses it.
+NEIGHBOURS = Fills((1, 1, 12, 1, 1), ((), (0,), (1,), (2,), (3,)), 4, (0, 1, 4), (0, 0, 0), written=False)
 _SQUARE = "tensor<64x64xf32>"
 
 
@@ -55,6 +58,7 @@ def _check(reference: Program, program: Program) -> None:
 
 @settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(case=fills())
+@example(case=NEIGHBOURS)
 def test_peak_is_that_of_the_best_sharing(case: Fills) -> None:
     """Brute force: every way to share fills, with its best order."""
     program = case.program()
@@ -73,6 +77,7 @@ def test_peak_is_that_of_the_best_sharing(case: Fills) -> None:
 
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(case=fills())
+@example(case=NEIGHBOURS)
 def test_no_two_neighbours_could_share(case: Fills) -> None:
     """Each fill but the first is there because sharing the one before it would raise the peak."""
     program = case.program()
@@ -93,7 +98,7 @@ def test_no_two_neighbours_could_share(case: Fills) -> None:
 
 
 def _written(splat: ir.Operation) -> bool:
-    return any("tied_operands" in use.owner.attributes for use in splat.results[0].uses)
+    return any(access_of(use.owner.operation).writes for use in splat.results[0].uses)
 
 
 def test_a_compiled_program_computes_the_same() -> None:
