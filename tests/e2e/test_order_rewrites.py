@@ -73,6 +73,17 @@ def test_the_order_of_concat_operands_costs_nothing(last_first: bool, tmp_path: 
         assert_close(results, run_reference(source, inputs))
 
 
+def test_inputs_and_outputs_in_the_arena_count(tmp_path: Path) -> None:
+    """The input is there until the first convolution has run, the output when the concat still is."""
+    path = tmp_path / "dense.onnx"
+    onnx.save(_dense_block([f"c{index}" for index in range(5)][::-1]), path)
+    _, report = compile_model(path, tmp_path, "--io", "arena")
+    memory = report.memory
+    assert (memory.io, memory.ram, memory.optimal) == ("arena", (5 + 2) * _MAP, True)
+    assert [(item.pattern, item.saved) for item in report.rewrites] == [("re-chain", 2 * _MAP)]
+    assert memory.file_order.peak == memory.file_order.arena == (5 + 4) * _MAP
+
+
 def test_a_shared_fill_is_made_twice(tmp_path: Path) -> None:
     path = tmp_path / "fill.mlir"
     path.write_text(_SHARED_FILL)
