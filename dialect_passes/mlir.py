@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from iree.compiler import ir, passmanager
 
-__all__ = ["ir", "make_context", "passmanager"]
+__all__ = ["indexing_maps", "ir", "make_context", "passmanager"]
 
 
 def make_context(*, allow_unregistered: bool = False) -> ir.Context:
@@ -25,3 +25,11 @@ def make_context(*, allow_unregistered: bool = False) -> ir.Context:
     context.load_all_available_dialects()
     context.allow_unregistered_dialects = allow_unregistered
     return context
+
+
+def indexing_maps(op: ir.Operation) -> list[ir.AffineMap] | None:
+    """The indexing map of each operand of a linalg op; None where it has none."""
+    from iree.compiler.dialects import linalg  # noqa: PLC0415  (slow to load, and few passes need it)
+
+    maps = linalg.get_indexing_maps(op)
+    return None if maps is None else [item.value for item in maps]

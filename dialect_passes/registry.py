@@ -21,6 +21,10 @@ PASSES: dict[str, str] = {
     "serenity-schedule-execution": f"{_PASSES}.stream.schedule_execution:ScheduleExecutionPass",
     "serenity-serialize": f"{_PASSES}.stream.serialize:SerializePass",
     "serenity-strip-serialize": f"{_PASSES}.stream.serialize:StripSerializePass",
+    "serenity-split-concat-conv": f"{_PASSES}.linalg.split_concat_conv:SplitConcatConvPass",
+    "serenity-split-concat-depthwise-conv": (
+        f"{_PASSES}.linalg.split_concat_depthwise_conv:SplitConcatDepthwiseConvPass"
+    ),
     "serenity-schedule-tensors": f"{_PASSES}.tensors.schedule_tensors:ScheduleTensorsPass",
 }
 """Name in a pipeline to `module:Class`; `tests/passes/test_registry.py` holds it to the classes there are."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from serenity_mlir.dialect_passes.diagnostics import remark
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.execution_graph import node_names
 
@@ -64,3 +65,27 @@ def apply_sites(module: ir.Operation, find: Find, chosen: Collection[str] | None
     for _, site in sites:
         site.apply()
     return [key for key, _ in sites]
+
+
+def apply_with_remarks(
+    module: ir.Operation, find: Find, *, name: str, exact: bool = False
+) -> tuple[str, ...]:
+    """Apply all sites as the pass `name`, and remark on what is left alone; returns the keys applied.
+
+    Args:
+        module: What to rewrite.
+        find: The pattern.
+        name: The pass.
+        exact: Leave alone what does not keep results bit-identical.
+    """
+    chosen = []
+    for key, item in keyed(find(module)):
+        if isinstance(item, Refusal):
+            remark(item.anchor, f"{name} leaves {item.anchor.name} alone: {item.reason}")
+        elif exact and not item.exact:
+            remark(
+                item.anchor, f"{name} leaves {item.anchor.name} alone: it would reassociate a sum of floats"
+            )
+        else:
+            chosen.append(key)
+    return tuple(apply_sites(module, find, chosen))
