@@ -46,6 +46,7 @@ class Parts:
         return len(self.sizes) > 1
 
 
+_FOLDED = "a reshape folds the concatenation's dimension with an outer one"
 _POSITION = "an op between computes with the position along the concatenation"
 
 Partition = dict[ir.Value, dict[int, Parts]]
@@ -92,14 +93,13 @@ def _of_carrier(op: ir.Operation, above: dict[int, Parts]) -> dict[int, Parts]:
     result: dict[int, Parts] = {}
     for dim in range(ir.RankedTensorType(op.results[0].type).rank):
         source = source_dim(op, dim)
-        if isinstance(source, str):
+        if isinstance(source, str) or source.dim not in above:
             blocked = _blocked(op, dim, above)
             if blocked:
-                result[dim] = Parts((), blocked.reason or source)
+                against = source if isinstance(source, str) else _FOLDED
+                result[dim] = Parts((), blocked.reason or against)
             continue
-        parts = above.get(source.dim)
-        if parts is None:
-            continue
+        parts = above[source.dim]
         coarse = _multiples(parts.sizes, source.up)
         reason = parts.reason
         if len(coarse) < len(parts.sizes):

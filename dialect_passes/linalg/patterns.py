@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from serenity_mlir.dialect_passes.linalg import split_concat_conv, split_concat_depthwise_conv
 from serenity_mlir.dialect_passes.linalg.rewrite import Find
 
-PATTERNS: tuple[Find, ...] = ()
+PATTERNS: tuple[Find, ...] = (split_concat_depthwise_conv.find, split_concat_conv.find)

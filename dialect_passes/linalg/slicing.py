@@ -121,7 +121,7 @@ def slice_value(value: ir.Value, part: Part, before: ir.Operation, *, depth: int
 
 def _of_slices(op: ir.Operation, part: Part, before: ir.Operation, depth: int) -> ir.Value | None:
     if op.name == "tensor.empty":
-        return _created(op.name, _resized(op.results[0].type, part), list(op.operands), {}, before)
+        return created(op.name, _resized(op.results[0].type, part), list(op.operands), {}, before)
     if op.name == "arith.constant":
         return _splat(op, part, before)
     if op.name == CONCAT and concat_dim(op) == part.dim:
@@ -193,7 +193,7 @@ def concat(values: Sequence[ir.Value], dim: int, before: ir.Operation) -> ir.Val
     size = sum(ir.RankedTensorType(value.type).get_dim_size(dim) for value in values)
     i64 = ir.IntegerType.get_signless(64)
     type_ = _resized(values[0].type, Part(dim, 0, size))
-    return _created(CONCAT, type_, list(values), {"dim": ir.IntegerAttr.get(i64, dim)}, before)
+    return created(CONCAT, type_, list(values), {"dim": ir.IntegerAttr.get(i64, dim)}, before)
 
 
 def _splat(op: ir.Operation, part: Part, before: ir.Operation) -> ir.Value | None:
@@ -202,7 +202,7 @@ def _splat(op: ir.Operation, part: Part, before: ir.Operation) -> ir.Value | Non
         return None
     type_ = _resized(op.results[0].type, part)
     splat = ir.DenseElementsAttr.get_splat(type_, value.get_splat_value())
-    return _created("arith.constant", type_, [], {"value": splat}, before)
+    return created("arith.constant", type_, [], {"value": splat}, before)
 
 
 def _constant(op: ir.Operation) -> bool:
@@ -212,7 +212,7 @@ def _constant(op: ir.Operation) -> bool:
         values = [value for item in frontier for value in item.operands]
         above = [definer(value) for value in values]
         ops = {item for item in above if item is not None}
-        if None in above:
+        if any(item is None for item in above):
             return False
         frontier = {item for item in ops if item.name not in ("arith.constant", "tensor.empty")}
         if any(item.name not in CARRIERS and structured(item) is None for item in frontier):
@@ -227,20 +227,25 @@ def _extract(value: ir.Value, part: Part, before: ir.Operation) -> ir.Value:
     dims = range(type_.rank)
     i64, dynamic = ir.DenseI64ArrayAttr, ir.ShapedType.get_dynamic_size()
     sizes = [dynamic if type_.is_dynamic_dim(dim) else type_.get_dim_size(dim) for dim in dims]
-    given = [_dim(value, dim, before) for dim in dims if type_.is_dynamic_dim(dim)]
+    given = [size for dim, size in dynamic_sizes(value, before) if dim != part.dim]
     attributes = {
         "static_offsets": i64.get([part.offset if dim == part.dim else 0 for dim in dims]),
         "static_sizes": i64.get(sizes),
         "static_strides": i64.get([1 for _ in dims]),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, len(given), 0]),
     }
-    return _created("tensor.extract_slice", type_, [value, *given], attributes, before)
+    return created("tensor.extract_slice", type_, [value, *given], attributes, before)
 
 
-def _dim(value: ir.Value, dim: int, before: ir.Operation) -> ir.Value:
+def dynamic_sizes(value: ir.Value, before: ir.Operation) -> list[tuple[int, ir.Value]]:
+    """The dimensions of a tensor that have no constant size, each with its size."""
     index = ir.IndexType.get()
-    number = _created("arith.constant", index, [], {"value": ir.IntegerAttr.get(index, dim)}, before)
-    return _created("tensor.dim", index, [value, number], {}, before)
+    sizes = []
+    for dim in range(ir.RankedTensorType(value.type).rank):
+        if extent(value, dim) is None:
+            number = created("arith.constant", index, [], {"value": ir.IntegerAttr.get(index, dim)}, before)
+            sizes.append((dim, created("tensor.dim", index, [value, number], {}, before)))
+    return sizes
 
 
 def _resized(type_: ir.Type, part: Part) -> ir.RankedTensorType:
@@ -249,13 +254,14 @@ def _resized(type_: ir.Type, part: Part) -> ir.RankedTensorType:
     return ir.RankedTensorType.get(shape, tensor.element_type, tensor.encoding)
 
 
-def _created(
+def created(
     name: str,
     type_: ir.Type,
     operands: list[ir.Value],
     attributes: dict[str, ir.Attribute],
     before: ir.Operation,
 ) -> ir.Value:
+    """The result of a new op right before another, with that one's location."""
     made = ir.Operation.create(
         name,
         results=[type_],

@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from serenity_mlir.dialect_passes.linalg.partition import Partition, partition, replace, sink
-from serenity_mlir.dialect_passes.linalg.slicing import Part, concat, on_slices, slice_value
+from serenity_mlir.dialect_passes.linalg.slicing import (
+    Part,
+    concat,
+    created,
+    dynamic_sizes,
+    on_slices,
+    slice_value,
+)
 from serenity_mlir.dialect_passes.linalg.structured import Structured, on_operands, structured
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.tensors.op_kinds import nested_ops
@@ -126,10 +133,22 @@ def split(op: Structured, loop: int, sizes: Sequence[int]) -> ir.Value:
         made = [on_slices(op, Part(dim, *part), before) for part in parts]
         return concat([value for value in made if value is not None], dim, before)
     *inputs, total = op.op.operands
-    for part in parts:
+    for number, part in enumerate(parts):
         taken = [
             slice_value(value, Part(dims[index], *part), before) if index in dims else value
             for index, value in enumerate(inputs)
         ]
-        total = on_operands(op, [*taken, total], before)
+        total = on_operands(op, [*taken, _kept(total, before) if number else total], before)
     return total
+
+
+def _kept(total: ir.Value, before: ir.Operation) -> ir.Value:
+    """A partial sum as what the next op accumulates into.
+
+    Where the output that a convolution or product starts from is another linalg op's, IREE zeroes
+    the output and adds that op's result afterwards, and then makes one sum of all such additions:
+    every partial result would be live at once. Its barrier, which it drops before it forms
+    dispatches, keeps it from doing so.
+    """
+    sizes = [size for _, size in dynamic_sizes(total, before)]
+    return created("iree_tensor_ext.compute_barrier.start", total.type, [total, *sizes], {}, before)
