@@ -218,7 +218,15 @@ def lower_stream(
     )
 
 
-def predict(program: Program, options: StreamOptions) -> int | None:
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The arena, None where it has no constant size, and the schedules that lead to it."""
+
+    arena: int | None
+    schedules: tuple[RegionSchedule, ...]
+
+
+def predict(program: Program, options: StreamOptions) -> Prediction:
     """The arena that `lower_stream` would come to, without its checks; the program is spent.
 
     Args:
@@ -239,9 +247,9 @@ def predict(program: Program, options: StreamOptions) -> int | None:
     if options.io == ARENA:
         whole = whole_footprint(schedules, program.module, alignment=options.alignment, time_limit=limit)
         if whole is not None:
-            return whole.final.arena
+            return Prediction(whole.final.arena, tuple(schedules))
     found, _ = _footprint(program, options.alignment, ours=options.arena, time_limit=limit)
-    return found.arena
+    return Prediction(found.arena, tuple(schedules))
 
 
 def _scheduling(options: StreamOptions) -> ScheduleExecutionPass:

@@ -1,0 +1,70 @@
+"""Which of the model's nodes a rewrite may touch: those between the reductions around its anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.stream.execution_graph import node_names
+from serenity_mlir.dialect_passes.tensors.op_kinds import is_constant
+
+_NOT_REDUCING = (
+    "tensor.",
+    "arith.",
+    "util.",
+    "linalg.fill",
+    "linalg.broadcast",
+    "linalg.transpose",
+    "linalg.map",
+)
+
+
+def names_around(anchor: ir.Operation) -> frozenset[str]:
+    """Nodes of the anchor, and of all ops from the reductions that feed it to those that it feeds.
+
+    What lies beyond has buffers of its own, whatever becomes of the anchor.
+    """
+    names: set[str] = set()
+    for step in (_producers, _users):
+        seen = {anchor}
+        work = [anchor]
+        while work:
+            op = work.pop()
+            names.update(node_names(op.location))
+            if op is not anchor and _reduces(op):
+                continue
+            for other in step(op):
+                if other not in seen:
+                    seen.add(other)
+                    work.append(other)
+    return frozenset(names)
+
+
+def _producers(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Ops that activations come from. Constants are shared, so that their names say nothing."""
+    for operand in op.operands:
+        if not isinstance(operand.owner, ir.Block) and not _constant(operand.owner.operation):
+            yield operand.owner.operation
+
+
+def _constant(op: ir.Operation, depth: int = 3) -> bool:
+    """Whether `op` is made of constants alone, as fills and biases are, as far as `depth` ops up show it."""
+    if not len(op.operands):
+        return is_constant(op)
+    return depth > 0 and all(
+        not isinstance(operand.owner, ir.Block) and _constant(operand.owner.operation, depth - 1)
+        for operand in op.operands
+    )
+
+
+def _users(op: ir.Operation) -> Iterator[ir.Operation]:
+    for result in op.results:
+        for use in result.uses:
+            yield use.owner.operation
+
+
+def _reduces(op: ir.Operation) -> bool:
+    """Whether an op certainly starts a dispatch of its own."""
+    if op.name == "linalg.generic":
+        return "reduction" in str(op.attributes["iterator_types"])
+    return op.name.startswith("linalg.") and not op.name.startswith(_NOT_REDUCING)
