@@ -17,6 +17,7 @@ PASSES: dict[str, str] = {
     "serenity-centre-weights": f"{_PASSES}.linalg.centre_weights:CentreWeightsPass",
     "serenity-commute-quantize": f"{_PASSES}.linalg.commute_quantize:CommuteQuantizePass",
     "serenity-narrow-max-pool": f"{_PASSES}.linalg.narrow_max_pool:NarrowMaxPoolPass",
+    "serenity-form-dispatch-regions": f"{_PASSES}.flow.form_dispatch_regions:FormDispatchRegionsPass",
     "serenity-annotate-liveness": f"{_PASSES}.stream.annotate_liveness:AnnotateLivenessPass",
     "serenity-layout-slices": f"{_PASSES}.stream.layout_slices:LayoutSlicesPass",
     "serenity-rechain-updates": f"{_PASSES}.stream.rechain_updates:RechainUpdatesPass",

@@ -1,0 +1,107 @@
+"""What is formed before IREE forms dispatches computes what the network did, to the bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from quantised_residuals import networks
+
+from serenity_mlir.dialect_passes.flow.patterns import PATTERNS
+from serenity_mlir.dialect_passes.linalg.rewrite import Site, apply_sites, keyed
+from serenity_mlir.pipelines.importing.load import load_model
+from serenity_mlir.pipelines.importing.source import SourceModel
+from serenity_mlir.pipelines.importing.to_mlir import import_onnx
+from serenity_mlir.pipelines.iree_api import Program, Session
+from serenity_mlir.pipelines.lower import lower_to
+from serenity_mlir.pipelines.lower_stream import StreamOptions
+from serenity_mlir.pipelines.targets import compiler_flags
+from serenity_mlir.pipelines.verify import random_inputs, run_compiled
+
+Arrays = list[npt.NDArray[Any]]
+AT = "global-optimization"
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return Session(compiler_flags("generic", ()))
+
+
+def optimized(source: SourceModel, session: Session) -> Program:
+    """A model's program where regions are formed."""
+    program = session.program(import_onnx(source, session.context))
+    program.to_phase(AT)
+    return program
+
+
+def apply_all(program: Program) -> list[str]:
+    """Apply every site of every pattern; returns their keys."""
+    keys = [key for find in PATTERNS for key in apply_sites(program.module, find)]
+    assert program.module.verify()
+    return keys
+
+
+def compiled(program: Program) -> tuple[bytes, int | None]:
+    """The `.vmfb`, scheduled and packed, and its slab."""
+    found = lower_to(program, "end", StreamOptions(time_limit=10), lambda _stage: None)
+    assert found is not None
+    return program.vm_bytecode(), found.slab
+
+
+def results(artefact: bytes, source: SourceModel) -> Arrays:
+    return run_compiled(artefact, source.outputs, list(random_inputs(source.inputs).values()))
+
+
+def assert_same(found: Arrays, expected: Arrays) -> None:
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def saved(model: onnx.ModelProto, folder: Path) -> SourceModel:
+    path = folder / "net.onnx"
+    onnx.save(model, path)
+    return load_model(path)
+
+
+@settings(max_examples=6)
+@given(model=networks(), data=st.data())
+def test_any_choice_computes_the_same(
+    model: onnx.ModelProto, data: st.DataObject, session: Session, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    source = saved(model, tmp_path_factory.mktemp("net"))
+    program = optimized(source, session)
+    for find in PATTERNS:
+        keys = [key for key, item in keyed(find(program.module)) if isinstance(item, Site)]
+        chosen = data.draw(st.sets(st.sampled_from(keys))) if keys else set()
+        assert set(apply_sites(program.module, find, chosen)) == chosen
+    assert program.module.verify()
+    artefact, _ = compiled(program)
+    plain, _ = compiled(optimized(source, session))
+    assert_same(results(artefact, source), results(plain, source))
+
+
+@settings(max_examples=10)
+@given(model=networks())
+def test_keys_are_those_of_a_clone(
+    model: onnx.ModelProto, session: Session, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    program = optimized(saved(model, tmp_path_factory.mktemp("net")), session)
+    clone = program.fork()
+    assert apply_all(clone) == apply_all(program)
+
+
+@pytest.mark.parametrize(("name", "slab"), [("tfl_kws_int8", 20_096)])
+def test_shared_models(name: str, slab: int, shared: Path, session: Session) -> None:
+    source = load_model(shared / "models" / f"{name}.onnx")
+    program = optimized(source, session)
+    apply_all(program)
+    artefact, found = compiled(program)
+    assert found == slab
+    plain, _ = compiled(optimized(source, session))
+    assert_same(results(artefact, source), results(plain, source))
