@@ -63,7 +63,7 @@ def slice_of(root: ir.Operation) -> Slice | str:
 
 
 def _narrowing(root: ir.Operation) -> list[ir.Operation]:
-    """A reduction and its element-wise successors, up to the last that stores least; it alone if none does."""
+    """A reduction and its element-wise successors, up to the last that stores least; alone if none does."""
     chain, end = [root], 1
     whole = least = stored(root)
     while (user := _only_user(chain[-1])) is not None and _elementwise(user):
