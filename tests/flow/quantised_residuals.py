@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import onnx
 from hypothesis import strategies as st
 from onnx import helper, numpy_helper
@@ -16,14 +19,14 @@ class _Builder:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
-    def op(self, name: str, *inputs: str, **attributes: object) -> str:
+    def op(self, name: str, *inputs: str, **attributes: Any) -> str:
         output = f"n_{len(self.nodes)}"
         self.nodes.append(helper.make_node(name, list(inputs), [output], name=output, **attributes))
         return output
 
-    def constant(self, value: np.ndarray) -> str:
+    def constant(self, value: npt.ArrayLike) -> str:
         name = f"c_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(value, name))
+        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
     def requantised(self, value: str) -> str:
