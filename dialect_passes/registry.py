@@ -20,6 +20,7 @@ PASSES: dict[str, str] = {
     "serenity-form-dispatch-regions": f"{_PASSES}.flow.form_dispatch_regions:FormDispatchRegionsPass",
     "serenity-annotate-liveness": f"{_PASSES}.stream.annotate_liveness:AnnotateLivenessPass",
     "serenity-layout-slices": f"{_PASSES}.stream.layout_slices:LayoutSlicesPass",
+    "serenity-displace-results": f"{_PASSES}.stream.displace_results:DisplaceResultsPass",
     "serenity-rechain-updates": f"{_PASSES}.stream.rechain_updates:RechainUpdatesPass",
     "serenity-rematerialize-splats": f"{_PASSES}.stream.rematerialize_splats:RematerializeSplatsPass",
     "serenity-schedule-execution": f"{_PASSES}.stream.schedule_execution:ScheduleExecutionPass",

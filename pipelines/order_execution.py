@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
 from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.stream.displace_results import DisplaceResultsPass
 from serenity_mlir.dialect_passes.stream.rechain_updates import RechainUpdatesPass
-from serenity_mlir.dialect_passes.stream.region_rewrite import RegionRewrite
+from serenity_mlir.dialect_passes.stream.region_rewrite import RegionRewrite, RegionRewritePass
 from serenity_mlir.dialect_passes.stream.rematerialize_splats import RematerializeSplatsPass
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule, ScheduleExecutionPass
 from serenity_mlir.report import Rewrite
 from serenity_mlir.time_shares import time_shares
 
-_PATTERNS = {"re-chain": RechainUpdatesPass, "rematerialise splat": RematerializeSplatsPass}
+_PATTERNS: dict[str, Callable[..., RegionRewritePass]] = {
+    "re-chain": RechainUpdatesPass,
+    "displace result": DisplaceResultsPass,
+    "rematerialise splat": RematerializeSplatsPass,
+}
 # The share of the time limit of rewrites, which also get what scheduling leaves over.
 _REWRITE = 0.08
 

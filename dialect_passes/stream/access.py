@@ -120,3 +120,31 @@ def _unknown_results(op: ir.Operation) -> Iterator[Result]:
     for result in op.results:
         if is_resource(result):
             yield Result(result, None, None)
+
+
+def only_writes(dispatch: ir.Operation, binding: int) -> bool:
+    """Whether the functions of a dispatch declare a binding, counted from 0, as written and never read.
+
+    An op says of a buffer that it is handed to write that it may read it, too.
+    """
+    module = dispatch
+    while module.name != "builtin.module":
+        module = module.parent.operation
+    return all(
+        _declared_write_only(module, ir.SymbolRefAttr(entry).value, binding)
+        for entry in ir.ArrayAttr(dispatch.attributes["entry_points"])
+    )
+
+
+def _declared_write_only(module: ir.Operation, entry: list[str], binding: int) -> bool:
+    table = ir.SymbolTable(module)
+    if len(entry) != 2 or entry[0] not in table:
+        return False
+    for item in table[entry[0]].operation.regions[0].blocks[0].operations:
+        if item.operation.name == "builtin.module":
+            functions = ir.SymbolTable(item.operation)
+            if entry[1] in functions:
+                arguments = functions[entry[1]].operation.regions[0].blocks[0].arguments
+                users = [use.owner.operation for use in arguments[binding].uses]
+                return bool(users) and all("<writeonly:" in str(user.results[0].type) for user in users)
+    return False

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.access import constant_index, is_resource
+from serenity_mlir.dialect_passes.stream.access import constant_index, is_resource, only_writes
 from serenity_mlir.dialect_passes.stream.regions import Region, functions
 from serenity_mlir.dialect_passes.stream.symbolic_memory import (
     UNDEFINED,
@@ -210,6 +210,10 @@ def _decode_dispatch(machine: Machine, op: ir.Operation) -> Step:
         for index in range(segments[2])
     ]
     accesses = [ir.IntegerAttr(item).value for item in ir.ArrayAttr(op.attributes["resource_accesses"])]
+    both = _READS | _WRITES
+    for index, access in enumerate(accesses):
+        if access & both == both and only_writes(op, index):
+            accesses[index] = _WRITES
     pairs = list(zip(bindings, accesses, strict=True))
     return Step(
         tuple(binding for binding, access in pairs if access & _READS),
