@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from serenity_mlir.dialect_passes.linalg.quantization import producer, replace_op
 from serenity_mlir.dialect_passes.linalg.slicing import (
     CARRIERS,
     CONCAT,
@@ -18,7 +19,6 @@ from serenity_mlir.dialect_passes.linalg.slicing import (
     carried,
     concat,
     concat_dim,
-    definer,
     extent,
     groups,
     on_slices,
@@ -82,7 +82,7 @@ def _of_concat(op: ir.Operation, dim: int, found: Partition) -> Parts:
         size = extent(operand, dim)
         if size is None:
             return Parts((), f"the sizes that are concatenated along dimension {dim} are not constant")
-        inner = definer(operand)
+        inner = producer(operand)
         nested = inner is not None and inner.name == CONCAT and concat_dim(inner) == dim
         parts = found[operand][dim].sizes if nested and operand in found else ()
         sizes += parts or (size,)
@@ -151,14 +151,14 @@ def sink(value: ir.Value, dim: int) -> ir.Value:
     """
     found = partition(_above(value))
     path: list[tuple[ir.Operation, int]] = []
-    op, at = definer(value), dim
+    op, at = producer(value), dim
     while op is not None and op.name != CONCAT:
         parts = found.get(op.results[0], {}).get(at)
         if parts is None or not parts.parted:
             break
         path.append((op, at))
         source, at = _source(op, at, found)
-        op = definer(source)
+        op = producer(source)
     if op is None or op.name != CONCAT or concat_dim(op) != at:
         raise ValueError(f"{value} is no concatenation along dimension {dim}")
     result: ir.Value = op.results[0]
@@ -173,7 +173,7 @@ def _above(value: ir.Value) -> list[ir.Operation]:
     stack = [(value, False)]
     while stack:
         item, done = stack.pop()
-        op = definer(item)
+        op = producer(item)
         if op is None or op in ordered:
             continue
         if done:
@@ -218,25 +218,5 @@ def _replace(op: ir.Operation, dim: int, sizes: Sequence[int]) -> ir.Value:
                 raise ValueError(f"{op.name} has no slice along dimension {dim}")
             made.append(value)
         joined = concat(made, dim, op)
-    replace(op, joined)
+    replace_op(op, [joined])
     return joined
-
-
-def replace(op: ir.Operation, value: ir.Value) -> None:
-    """Put `value` in the place of the op's result; what nobody needs any more goes."""
-    op.results[0].replace_all_uses_with(value)
-    dead = [op]
-    while dead:
-        item = dead.pop()
-        above = {owner for owner in map(definer, item.operands) if owner is not None}
-        item.erase()
-        dead += [owner for owner in above if _placement(owner) and _unused(owner)]
-
-
-def _placement(op: ir.Operation) -> bool:
-    """Whether an op only says where data lies, or sets it to something known."""
-    return op.name in (CONCAT, "tensor.empty", "linalg.fill", "linalg.broadcast") or op.name in CARRIERS
-
-
-def _unused(op: ir.Operation) -> bool:
-    return all(next(iter(result.uses), None) is None for result in op.results)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import prod
 
+from serenity_mlir.dialect_passes.linalg.quantization import producer
 from serenity_mlir.dialect_passes.linalg.structured import Structured, on_operands, structured
 from serenity_mlir.dialect_passes.mlir import ir
 
@@ -44,12 +45,6 @@ class Source:
     dim: int
     up: int = 1
     down: int = 1
-
-
-def definer(value: ir.Value) -> ir.Operation | None:
-    """The op that a value is a result of; None for a block's argument."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def extent(value: ir.Value, dim: int) -> int | None:
@@ -115,7 +110,7 @@ def slice_value(value: ir.Value, part: Part, before: ir.Operation, *, depth: int
     """
     if part.size == extent(value, part.dim):
         return value
-    op = definer(value)
+    op = producer(value)
     return (None if op is None else _of_slices(op, part, before, depth)) or _extract(value, part, before)
 
 
@@ -210,7 +205,7 @@ def _constant(op: ir.Operation) -> bool:
     frontier = {op}
     for _ in range(_DEPTH):
         values = [value for item in frontier for value in item.operands]
-        above = [definer(value) for value in values]
+        above = [producer(value) for value in values]
         ops = {item for item in above if item is not None}
         if any(item is None for item in above):
             return False

@@ -14,8 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from serenity_mlir.dialect_passes.linalg.partition import Partition, partition, replace, sink
+from serenity_mlir.dialect_passes.linalg.partition import Partition, partition, sink
+from serenity_mlir.dialect_passes.linalg.quantization import DEQUANTIZE, producer, replace_op
 from serenity_mlir.dialect_passes.linalg.slicing import (
+    CARRIERS,
+    CONCAT,
     Part,
     concat,
     created,
@@ -61,7 +64,7 @@ class Split:
         op = self.op.op
         with op.location:
             sink(op.operands[self.operand], self.dim)
-            replace(op, split(self.op, self.loop, self.sizes))
+            replace_op(op, [split(self.op, self.loop, self.sizes)])
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,36 @@ def _reason(op: Structured, operand: int, dim: int) -> str | None:
     if op.reads_index(loop):
         return "its body computes with the position along the concatenation"
     if op.is_reduction(loop):
-        return None if op.sum_op else f"{where}, which it reduces by something else than a sum"
+        return _reason_against_sum(op, where)
     if any(index not in dims and op.uses(index) for index in range(len(op.maps))):
         return f"{where}, which another operand does not have"
     return None
+
+
+def _reason_against_sum(op: Structured, where: str) -> str | None:
+    if op.sum_op is None:
+        return f"{where}, which it reduces by something else than a sum"
+    read = [value for index, value in enumerate(list(op.op.operands)[:-1]) if op.uses(index)]
+    if all(_dequantised(value) for value in read):
+        # IREE turns it into integer arithmetic only where the output starts at zero, which those of a chain
+        # do not: weights would be stored as floats.
+        return "all that it multiplies is dequantised, and IREE sums that in integers only as a whole"
+    return None
+
+
+def _dequantised(value: ir.Value) -> bool:
+    """Whether any of what is moved to where `value` reads it is dequantised."""
+    seen, stack = set(), [producer(value)]
+    while stack:
+        op = stack.pop()
+        if op is None or op in seen:
+            continue
+        if op.name == DEQUANTIZE:
+            return True
+        seen.add(op)
+        if op.name == CONCAT or op.name in CARRIERS:
+            stack += map(producer, op.operands)
+    return False
 
 
 def split(op: Structured, loop: int, sizes: Sequence[int]) -> ir.Value:

@@ -2,7 +2,7 @@
 
 // What looks like a place for a split and is none, or none that keeps results to the bit.
 
-// CHECK-COUNT-11: tensor.concat
+// CHECK-COUNT-12: tensor.concat
 // CHECK-NOT:      tensor.concat
 
 func.func @height(%a: tensor<1x8x4x8xf32>, %b: tensor<1x8x4x8xf32>, %w: tensor<4x8x3x3xf32>, %i: tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32> {
@@ -132,6 +132,22 @@ func.func @floats(%a: tensor<1x3xf32>, %b: tensor<1x4xf32>, %w: tensor<7x4xf32>,
   %c = tensor.concat dim(1) %a, %b : (tensor<1x3xf32>, tensor<1x4xf32>) -> tensor<1x7xf32>
   // expected-remark @+1 {{serenity-split-concat-conv leaves linalg.matmul alone: it would reassociate a sum of floats}}
   %y = linalg.matmul ins(%c, %w : tensor<1x7xf32>, tensor<7x4xf32>) outs(%i : tensor<1x4xf32>) -> tensor<1x4xf32>
+  return %y : tensor<1x4xf32>
+}
+
+// -----
+
+#same = affine_map<(n, c) -> (n, c)>
+#scalar = affine_map<(n, c) -> ()>
+func.func @dequantised(%a: tensor<1x3xi8>, %b: tensor<1x4xi8>, %w: tensor<7x4xi8>, %i: tensor<1x4xf32>) -> tensor<1x4xf32> {
+  %s = arith.constant 0.5 : f32
+  %c = tensor.concat dim(1) %a, %b : (tensor<1x3xi8>, tensor<1x4xi8>) -> tensor<1x7xi8>
+  %ex = tensor.empty() : tensor<1x7xf32>
+  %x = iree_linalg_ext.dequantize_affine <indexing_maps = [#same, #scalar, #same], quant_min = -128, quant_max = 127> ins(%c, %s : tensor<1x7xi8>, f32) outs(%ex : tensor<1x7xf32>) -> tensor<1x7xf32>
+  %ew = tensor.empty() : tensor<7x4xf32>
+  %v = iree_linalg_ext.dequantize_affine <indexing_maps = [#same, #scalar, #same], quant_min = -128, quant_max = 127> ins(%w, %s : tensor<7x4xi8>, f32) outs(%ew : tensor<7x4xf32>) -> tensor<7x4xf32>
+  // expected-remark @+1 {{alone: all that it multiplies is dequantised, and IREE sums that in integers only as a whole}}
+  %y = linalg.matmul ins(%x, %v : tensor<1x7xf32>, tensor<7x4xf32>) outs(%i : tensor<1x4xf32>) -> tensor<1x4xf32>
   return %y : tensor<1x4xf32>
 }
 
