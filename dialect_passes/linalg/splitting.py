@@ -113,7 +113,7 @@ def _reason(op: Structured, operand: int, dim: int) -> str | None:
         return "its body computes with the position along the concatenation"
     if op.is_reduction(loop):
         return _reason_against_sum(op, where)
-    if any(index not in dims and op.uses(index) for index in range(len(op.maps))):
+    if any(index not in dims and op.reads(index) for index in range(len(op.maps))):
         return f"{where}, which another operand does not have"
     return None
 
@@ -121,7 +121,7 @@ def _reason(op: Structured, operand: int, dim: int) -> str | None:
 def _reason_against_sum(op: Structured, where: str) -> str | None:
     if op.sum_op is None:
         return f"{where}, which it reduces by something else than a sum"
-    read = [value for index, value in enumerate(list(op.op.operands)[:-1]) if op.uses(index)]
+    read = [value for index, value in enumerate(list(op.op.operands)[:-1]) if op.reads(index)]
     if all(_dequantised(value) for value in read):
         # IREE turns it into integer arithmetic only where the output starts at zero, which those of a chain
         # do not: weights would be stored as floats.

@@ -59,7 +59,7 @@ class Structured:
     def channelwise(self) -> bool:
         """Whether a loop over more than one element indexes the result and all that it is computed of."""
         result = ir.RankedTensorType(self.op.results[0].type)
-        read = {index for index in range(len(self.maps)) if self.uses(index)}
+        read = {index for index in range(len(self.maps)) if self.reads(index)}
         for loop in range(self.loops):
             dims = None if self.is_reduction(loop) else self.dims_of(loop)
             if dims and read <= set(dims):
@@ -82,8 +82,10 @@ class Structured:
             for inner in nested_ops(self.op)
         )
 
-    def uses(self, operand: int) -> bool:
-        """Whether the body reads an operand; a pool does not read its window."""
+    def reads(self, operand: int) -> bool:
+        """Whether the body reads elements of an operand: none of a pool's window, and none of a scalar."""
+        if not self.maps[operand]:
+            return False
         if not len(self.op.regions):
             return True
         return _used(self.op.regions[0].blocks[0].arguments[operand])

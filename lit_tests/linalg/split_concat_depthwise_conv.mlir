@@ -68,3 +68,19 @@ func.func @pool(%a: tensor<1x3x8x8xf32>, %b: tensor<1x5x8x8xf32>, %i: tensor<1x8
   %y = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>, strides = dense<2> : vector<2xi64>} ins(%c, %k : tensor<1x8x8x8xf32>, tensor<2x2xf32>) outs(%i : tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
   return %y : tensor<1x8x4x4xf32>
 }
+
+// -----
+
+// Zero points are for all channels.
+
+// CHECK-LABEL: func.func @quantised
+// CHECK:         linalg.depthwise_conv_2d_nhwc_hwcm_q {{.*}} ins({{.*}} : tensor<1x6x6x2xi8>, tensor<3x3x2x2xi8>, i32, i32)
+// CHECK:         linalg.depthwise_conv_2d_nhwc_hwcm_q {{.*}} ins({{.*}} : tensor<1x6x6x1xi8>, tensor<3x3x1x2xi8>, i32, i32)
+// CHECK:         tensor.concat dim(3)
+func.func @quantised(%a: tensor<1x6x6x2xi8>, %b: tensor<1x6x6x1xi8>, %w: tensor<3x3x3x2xi8>, %i: tensor<1x4x4x3x2xi32>) -> tensor<1x4x4x3x2xi32> {
+  %zx = arith.constant -5 : i32
+  %zw = arith.constant 3 : i32
+  %c = tensor.concat dim(3) %a, %b : (tensor<1x6x6x2xi8>, tensor<1x6x6x1xi8>) -> tensor<1x6x6x3xi8>
+  %y = linalg.depthwise_conv_2d_nhwc_hwcm_q {dilations = dense<1> : vector<2xi64>, strides = dense<1> : vector<2xi64>} ins(%c, %w, %zx, %zw : tensor<1x6x6x3xi8>, tensor<3x3x3x2xi8>, i32, i32) outs(%i : tensor<1x4x4x3x2xi32>) -> tensor<1x4x4x3x2xi32>
+  return %y : tensor<1x4x4x3x2xi32>
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import numpy.typing as npt
 import onnx
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
+
+# Grouped convolutions of three dimensions are none that the importer takes.
+CONSUMERS = ("conv", "depthwise", "grouped", "pool", "gemm")
 
 
 @dataclass
@@ -28,7 +32,7 @@ class Graph:
 
     def weight(self, *shape: int) -> str:
         """A constant of about unit variance per output."""
-        scale = 1 / np.sqrt(max(np.prod(shape[1:]), 1))
+        scale = prod(shape[1:]) ** -0.5
         return self.constant((self.rng.standard_normal(shape) * scale).astype(np.float32))
 
     def constant(self, array: npt.NDArray[Any]) -> str:
@@ -51,11 +55,29 @@ class Graph:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
+@dataclass(frozen=True)
+class Case:
+    """A model and arguments for it."""
+
+    model: onnx.ModelProto
+    inputs: dict[str, npt.NDArray[Any]]
+
+    def __repr__(self) -> str:
+        shapes = {name: array.shape for name, array in self.inputs.items()}
+        weights = {item.name: tuple(item.dims) for item in self.model.graph.initializer}
+        return "\n".join([f"{shapes} {weights}", *map(_line, self.model.graph.node)])
+
+
+def _line(node: onnx.NodeProto) -> str:
+    options = {item.name: list(item.ints) or item.i for item in node.attribute}
+    return f"{node.output[0]} = {node.op_type}({', '.join(node.input)}) {options}"
+
+
 @st.composite
-def float_graphs(draw: st.DrawFn) -> tuple[onnx.ModelProto, dict[str, npt.NDArray[Any]]]:
+def float_graphs(draw: st.DrawFn) -> Case:
     """Parts of 1, 2 or 3 spatial dimensions, joined, worked on element by element, and consumed."""
     graph = Graph(np.random.default_rng(draw(st.integers(0, 99))))
-    space = [draw(st.integers(4, 7)) for _ in range(draw(st.sampled_from([1, 2, 2, 2, 3])))]
+    space = [draw(st.integers(5, 7)) for _ in range(draw(st.sampled_from([1, 2, 2, 2, 3])))]
     batch = draw(st.integers(1, 2))
     unit = draw(st.integers(1, 3))
     counts = [unit * draw(st.integers(1, 2)) for _ in range(draw(st.integers(2, 3)))]
@@ -78,9 +100,10 @@ def float_graphs(draw: st.DrawFn) -> tuple[onnx.ModelProto, dict[str, npt.NDArra
     for kind in draw(st.sampled_from([(), ("Relu",), ("Mul", "Add", "Relu"), ("Sigmoid",)])):
         scale = [graph.weight(1, channels, *[1 for _ in space])] if kind in ("Mul", "Add") else []
         joined = graph.add(kind, [joined, *scale])
-    consumers = draw(st.lists(st.sampled_from(["conv", "depthwise", "grouped", "pool", "gemm"]), 1, 2))
+    fitting = [kind for kind in CONSUMERS if len(space) < 3 or kind not in ("depthwise", "grouped")]
+    consumers = draw(st.lists(st.sampled_from(fitting), min_size=1, max_size=2))
     outputs = [_consumer(draw, graph, kind, joined, channels, unit, space) for kind in consumers]
-    return graph.model(inputs, outputs), inputs
+    return Case(graph.model(inputs, outputs), inputs)
 
 
 def _consumer(  # noqa: PLR0913, PLR0917  (what a node is made of)
@@ -88,7 +111,7 @@ def _consumer(  # noqa: PLR0913, PLR0917  (what a node is made of)
 ) -> str:
     if kind == "gemm":
         flat = graph.add("Flatten", [value], axis=1)
-        return graph.add("Gemm", [flat, graph.weight(channels * int(np.prod(space)), 3), graph.weight(3)])
+        return graph.add("Gemm", [flat, graph.weight(channels * prod(space), 3), graph.weight(3)])
     kernel = [draw(st.integers(1, 3)) for _ in space]
     strides = [draw(st.integers(1, 2)) for _ in space]
     pads = [draw(st.integers(0, 2)) for _ in (*space, *space)]
@@ -105,7 +128,7 @@ def _consumer(  # noqa: PLR0913, PLR0917  (what a node is made of)
 
 
 @st.composite
-def integer_graphs(draw: st.DrawFn) -> tuple[onnx.ModelProto, dict[str, npt.NDArray[Any]]]:
+def integer_graphs(draw: st.DrawFn) -> Case:
     """A convolution or product of uint8 parts with zero points."""
     graph = Graph(np.random.default_rng(draw(st.integers(0, 99))))
     counts = [draw(st.integers(1, 4)) for _ in range(draw(st.integers(2, 3)))]
@@ -120,5 +143,6 @@ def integer_graphs(draw: st.DrawFn) -> tuple[onnx.ModelProto, dict[str, npt.NDAr
     shape = (3, sum(counts), *kernel) if space else (sum(counts), 3)
     weights = graph.constant(graph.rng.integers(0, 256, shape).astype(np.uint8))
     kind = "ConvInteger" if space else "MatMulInteger"
-    pads = {"pads": [draw(st.integers(0, 1)) for _ in range(4)]} if space else {}
-    return graph.model(inputs, [graph.add(kind, [joined, weights, *zeros], **pads)]), inputs
+    pads = {"pads": 2 * [draw(st.integers(0, 1)) for _ in space]} if space else {}
+    result = graph.add(kind, [joined, weights, *zeros], **pads)
+    return Case(graph.model(inputs, [result]), inputs)

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 import onnxruntime
 from hypothesis import HealthCheck, event, given, settings
 from rewriting import Arrays, artefact, from_file, run, split_all
-from split_graphs import float_graphs, integer_graphs
-
-Case = tuple[onnx.ModelProto, dict[str, npt.NDArray[Any]]]
+from split_graphs import Case, float_graphs, integer_graphs
 
 
 def computed(case: Case, *, exact: bool = False) -> tuple[Arrays, Arrays, list[str]]:
     """What the split program computes, what onnxruntime computes, and what was split."""
-    model, inputs = case
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.onnx")
-        onnx.save(model, path)
+        onnx.save(case.model, path)
         program = from_file(path)
     keys = split_all(program, exact=exact)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return run(artefact(program), list(inputs.values())), session.run(None, inputs), keys
+    session = onnxruntime.InferenceSession(case.model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return run(artefact(program), list(case.inputs.values())), session.run(None, case.inputs), keys
 
 
-@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(float_graphs())
 def test_floats(case: Case) -> None:
     found, expected, keys = computed(case)
