@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from serenity_mlir.dialect_passes.flow.interior import interior_of, put_into
 from serenity_mlir.dialect_passes.flow.slices import Slice, reductions, slice_of
 from serenity_mlir.dialect_passes.linalg.quantization import producer, users
 from serenity_mlir.dialect_passes.linalg.rewrite import Refusal, Site, apply_sites
@@ -73,7 +74,7 @@ def form(whole: Slice) -> ir.Operation:
         with ir.InsertionPoint(block):
             result = now[last.results[0]]
             if pad is not None and around is not None:
-                result = _inserted(result, around, pad)
+                result = put_into(around, result, interior_of(pad))
             ir.Operation.create("flow.return", operands=[result])
     replaced = last if pad is None else pad
     replaced.results[0].replace_all_uses_with(region.results[0])
@@ -89,17 +90,3 @@ def _filled(pad: ir.Operation) -> ir.Value:
     if written is None:
         raise ValueError("pads with no constant")
     return fill(constant(written.attributes["value"]), empty(ir.RankedTensorType(pad.results[0].type)))
-
-
-def _inserted(value: ir.Value, around: ir.Value, pad: ir.Operation) -> ir.Value:
-    """`around` with `value` in the interior that a pad leaves."""
-    shape = ir.RankedTensorType(value.type).shape
-    attributes: dict[str, ir.Attribute] = {
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 0, 0, 0]),
-        "static_offsets": pad.attributes["static_low"],
-        "static_sizes": ir.DenseI64ArrayAttr.get(shape),
-        "static_strides": ir.DenseI64ArrayAttr.get([1] * len(shape)),
-    }
-    return ir.Operation.create(
-        "tensor.insert_slice", results=[around.type], operands=[value, around], attributes=attributes
-    ).results[0]

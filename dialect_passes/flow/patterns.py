@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from serenity_mlir.dialect_passes.flow import form_dispatch_regions
+from serenity_mlir.dialect_passes.flow import form_dispatch_regions, share_padding, update_in_place
 from serenity_mlir.dialect_passes.linalg.rewrite import Find
 
-PATTERNS: tuple[Find, ...] = (form_dispatch_regions.find,)
+PATTERNS: tuple[Find, ...] = (share_padding.find, form_dispatch_regions.find, update_in_place.find)

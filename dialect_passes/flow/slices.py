@@ -14,6 +14,9 @@ from serenity_mlir.dialect_passes.tensors.op_kinds import nested_ops
 from serenity_mlir.dialect_passes.tensors.tensor_types import tensor_bytes
 
 _FILL = "linalg.fill"
+# Inits, and parts of tensors, which a dispatch reads where they are.
+_FREE = frozenset({_FILL, "tensor.empty", "tensor.extract_slice"})
+_CALLERS = frozenset({"hal.tensor.import", "iree_tensor_ext.compute_barrier.start", "arith.constant"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,11 @@ def _only_pad(op: ir.Operation) -> ir.Operation | None:
     return user if user is not None and pads_constant(user) else None
 
 
+def is_callers(op: ir.Operation) -> bool:
+    """Whether an op only hands on a tensor that the function's caller, or the model's file, stores."""
+    return op.name in _CALLERS
+
+
 def pads_constant(op: ir.Operation) -> bool:
     """Whether an op is a pad of constant sizes by one constant."""
     if op.name != "tensor.pad" or len(op.operands) > 1 or tensor_bytes(op.results[0].type) is None:
@@ -121,11 +129,11 @@ def _elementwise(op: ir.Operation) -> bool:
 
 
 def _add_producers(value: ir.Value, inside: set[ir.Operation]) -> None:
-    """Take in what is cheaper to compute again than to read: inits, and what reads less than it makes."""
+    """Take in inits, parts, and what reads less than it makes: cheaper to compute again than to read."""
     op = producer(value)
     if op is None or op in inside:
         return
-    if op.name in (_FILL, "tensor.empty") or (_elementwise(op) and _read(op) < stored(op)):
+    if op.name in _FREE or (_elementwise(op) and _read(op) < stored(op)):
         inside.add(op)
         for operand in op.operands:
             _add_producers(operand, inside)
