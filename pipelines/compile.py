@@ -56,6 +56,7 @@ class CompileOptions:
         iree_flags: iree-compile's own flags, passed through; they win over the target's.
         rewrite: Which rewrites may be chosen; None for none.
         stream: Order and arena.
+        symbol: What to name the module, and so what the compiled library is called; empty for as it came.
         debug_info: Print locations with IR.
         progress: Called with the name of each stage as it begins.
     """
@@ -66,6 +67,7 @@ class CompileOptions:
     iree_flags: Sequence[str] = ()
     rewrite: RewriteOptions | None = field(default_factory=RewriteOptions)
     stream: StreamOptions = field(default_factory=StreamOptions)
+    symbol: str = ""
     debug_info: bool = False
     progress: Callable[[str], None] = _silent
 
@@ -103,7 +105,10 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
     progress("import")
     source = load_model(path)
     session = _session(options, source)
-    program = session.program(_module(source, session), file=str(path))
+    module = _module(source, session)
+    if options.symbol:
+        module.attributes["sym_name"] = ir.StringAttr.get(options.symbol, session.context)
+    program = session.program(module, file=str(path))
     imported = perf_counter()
     last = "end" if options.emit == "vmfb" else options.phase
     stream = with_alignment(options.stream, options.iree_flags)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from serenity_mlir.dialect_passes.mlir import ir
@@ -25,12 +25,14 @@ class WholeFootprint:
         final: After it.
         bound: Bytes that no order of the function's regions goes below.
         arena: Where everything lies.
+        arenas: The arena of every function that has regions, by its symbol.
     """
 
     file_order: Footprint
     final: Footprint
     bound: int
     arena: WholeArena
+    arenas: Mapping[str, WholeArena] = field(default_factory=dict)
 
 
 def whole_footprint(
@@ -69,7 +71,9 @@ def whole_footprint(
                 arena=arena,
             )
         )
-    return max(found, key=lambda item: item.final.arena or 0)
+    largest = max(found, key=lambda item: item.final.arena or 0)
+    names = [items[0].region.rpartition("#")[0] for items in groups]
+    return replace(largest, arenas={name: item.arena for name, item in zip(names, found, strict=True)})
 
 
 def _alignment(name: str, module: ir.Operation) -> int:

@@ -8,7 +8,7 @@ running the lowered ops on symbolic memory before IREE goes on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -18,6 +18,7 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.alignment import alignment_of
 from serenity_mlir.dialect_passes.stream.io_sizes import IoSizes, io_sizes
 from serenity_mlir.dialect_passes.stream.layout_slices import LayoutSlicesPass, RegionPlan, packs, slices_of
+from serenity_mlir.dialect_passes.stream.place_in_arena import place_in_arena, separate_results
 from serenity_mlir.dialect_passes.stream.regions import regions
 from serenity_mlir.dialect_passes.stream.schedule_execution import (
     ARENA,
@@ -31,7 +32,7 @@ from serenity_mlir.dialect_passes.stream.symbolic import check_layout, check_ord
 from serenity_mlir.dialect_passes.stream.whole_arena import WholeArena
 from serenity_mlir.liveness import Slice, live_bytes, live_ranges
 from serenity_mlir.pipelines.dump_statistics import dump_statistics
-from serenity_mlir.pipelines.io_arena import whole_footprint
+from serenity_mlir.pipelines.io_arena import WholeFootprint, whole_footprint
 from serenity_mlir.pipelines.iree_api import Program, Session
 from serenity_mlir.pipelines.iree_types import quoted
 from serenity_mlir.pipelines.order_execution import order_execution
@@ -77,6 +78,8 @@ class StreamOptions:
         alignment: Of slices, in bytes; 0 takes the module's own.
         io: "external", or "arena" to count inputs and outputs among what is scheduled and packed.
         method: How orders are looked for, one of `schedulers.METHODS`.
+        place: Firmware follows, which has no allocator: with `io` "arena" the offsets of the whole
+            arena go into the program, else each result gets storage of its own.
     """
 
     schedule: bool = True
@@ -86,6 +89,7 @@ class StreamOptions:
     alignment: int = 0
     io: str = EXTERNAL
     method: str = DEFAULT_METHOD
+    place: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ class StreamResult:
         final: Of the whole module, predicted before IREE went on.
         slab: Transient bytes that IREE was told to allocate: `final.arena`, but for `whole`.
         whole: The arena with inputs and outputs in it that the figures are of, with `io` "arena".
+        arenas: That arena for each function, by its symbol; empty where there is none.
         planned: How often each size of transient storage is allocated by then; None where a
             size was no constant.
         bound: Transient bytes that no order of the module's regions goes below.
@@ -118,6 +123,7 @@ class StreamResult:
     final: Footprint
     slab: int | None
     whole: WholeArena | None
+    arenas: Mapping[str, WholeArena]
     planned: Counter[int] | None
     bound: int | None
     stock: Stock | None
@@ -174,20 +180,22 @@ def lower_stream(
     final, planned = _footprint(program, options.alignment, ours=False)
     bound = _bound(program, schedules, options.alignment)
     plans: list[RegionPlan] = []
+    whole = _whole(schedules, program, options) if options.io == ARENA else None
     sliced = program.fork()
+    if options.place and options.io != ARENA:
+        separate_results(program.module)
+        sliced = program.fork()
+    elif options.place and whole is not None:
+        place_in_arena(program.module, whole.arenas, alignment=options.alignment)
     if options.arena:
         left = options.time_limit - schedule_seconds - (perf_counter() - began)
         limit = max(left, _PLAN * options.time_limit)
         plans = LayoutSlicesPass(limit, options.alignment).apply(program.module)
         check_layout(sliced.module, program.module)
         final, planned = Footprint(final.peak, slab(program.module).model), allocations(program.module)
-    transient, whole = final.arena, None
-    if options.io == ARENA:
-        whole = whole_footprint(
-            schedules, sliced.module, alignment=options.alignment, time_limit=_PLAN * options.time_limit
-        )
-        if whole is not None:
-            file_order, final, bound = whole.file_order, whole.final, whole.bound
+    transient = final.arena
+    if whole is not None:
+        file_order, final, bound = whole.file_order, whole.final, whole.bound
     arena_seconds = perf_counter() - began
     if options.compare_stock and unchanged is None:
         run(reference, _CMD)
@@ -207,6 +215,7 @@ def lower_stream(
         final=final,
         slab=transient,
         whole=None if whole is None else whole.arena,
+        arenas={} if whole is None else whole.arenas,
         planned=planned,
         bound=bound,
         stock=_stock(stock) if options.compare_stock else None,
@@ -245,11 +254,18 @@ def predict(program: Program, options: StreamOptions) -> Prediction:
     run(program, _ALLOCATE)
     limit = _PLAN * options.time_limit
     if options.io == ARENA:
-        whole = whole_footprint(schedules, program.module, alignment=options.alignment, time_limit=limit)
+        whole = _whole(schedules, program, options)
         if whole is not None:
             return Prediction(whole.final.arena, tuple(schedules))
     found, _ = _footprint(program, options.alignment, ours=options.arena, time_limit=limit)
     return Prediction(found.arena, tuple(schedules))
+
+
+def _whole(
+    schedules: list[RegionSchedule], program: Program, options: StreamOptions
+) -> WholeFootprint | None:
+    limit = _PLAN * options.time_limit
+    return whole_footprint(schedules, program.module, alignment=options.alignment, time_limit=limit)
 
 
 def _scheduling(options: StreamOptions) -> ScheduleExecutionPass:

@@ -49,6 +49,7 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
         weights: Constants of the model.
         ram: slab + inputs + outputs; the whole arena where `io` is "arena".
         stock: With `--compare-stock`.
+        code: Of a firmware library's object: functions, constants, tables.
         io: "arena" where peaks, arenas and bound count inputs and outputs, each while it is needed.
     """
 
@@ -64,6 +65,7 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
     ram: int | None
     stock: Stock | None = None
     io: Literal["external", "arena"] = "external"
+    code: int | None = None
 
 
 class ScheduleInfo(msgspec.Struct, frozen=True):

@@ -46,7 +46,7 @@ class _Walk:
             self._new(op.results[0], f"input {_argument(op.operands[0])}", op.operands[-1], -1)
         elif op.name == _EXPORT:
             storage = self.storages[self.of[op.operands[0]]]
-            storage.name = f"output {_returned(op)}" if storage.name == _BETWEEN else storage.name
+            storage.name = f"output {_returned(op)}" if storage.name.startswith(_BETWEEN) else storage.name
             storage.last = len(self.regions)
         elif op.name == "stream.timepoint.await":
             given = [operand for operand in op.operands if is_resource(operand)]
@@ -55,8 +55,17 @@ class _Walk:
                     self.of[result] = self.of[operand]
         elif op.name in _READERS:
             self._touch(op.operands[0])
+        elif op.name.endswith("return"):
+            self._return(op)
         elif any(_held(value) for value in (*op.operands, *op.results)) or _holds_regions(op):
             raise UnschedulableError(f"{op.name} outside of the regions holds storage or control flow")
+
+    def _return(self, op: ir.Operation) -> None:
+        """An argument that is returned as it came stays until the end."""
+        returned = {f"input {_argument(value)}" for value in op.operands if isinstance(value.owner, ir.Block)}
+        for storage in self.storages:
+            if storage.name in returned:
+                storage.last = len(self.regions)
 
     def _execute(self, op: ir.Operation) -> None:
         region = self.regions[op]
@@ -76,10 +85,13 @@ class _Walk:
             elif source in seen:
                 self.of[op.results[index]] = number = seen[source]
             else:
-                number = seen[source] = self._new(op.results[index], _BETWEEN, sizes[index], region)
+                number = seen[source] = self._new(op.results[index], self._between(), sizes[index], region)
             results[index] = number
         self.arguments.append(arguments)
         self.results.append(results)
+
+    def _between(self) -> str:
+        return f"{_BETWEEN} ({len(self.storages)})"
 
     def _touch(self, value: ir.Value, region: int | None = None) -> None:
         if value in self.of:

@@ -74,7 +74,7 @@ class LayoutSlicesPass(Pass[list[RegionPlan]]):
         result = plan(slices, alignment=alignment, time_limit=time_limit)
         check_plan(slices, result.offsets, result.size, alignment=alignment)
         peak = max(live_bytes(slices, max((item.end for item in slices), default=0)), default=0)
-        _replace(pack, [result.size, *result.offsets])
+        replace_pack(pack, [result.size, *result.offsets])
         return RegionPlan(name, role, kind, tuple(slices), result, peak)
 
 
@@ -148,7 +148,8 @@ def slices_of(pack: ir.Operation, alignment: int) -> list[Slice] | None:
     return slices
 
 
-def _replace(pack: ir.Operation, values: Sequence[int]) -> None:
+def replace_pack(pack: ir.Operation, values: Sequence[int]) -> None:
+    """Replace the results of a `stream.resource.pack`, its size first, by constants."""
     index = ir.IndexType.get(pack.context)
     constants: dict[int, ir.Value] = {}
     with ir.InsertionPoint(pack):

@@ -45,7 +45,8 @@ def timeline(schedules: Sequence[RegionSchedule], *, file_order: bool = False) -
         file_order: In the order before scheduling.
 
     Returns:
-        None where a region's storage is not known, or where inputs and outputs were not counted.
+        None where a region's storage is not known, where inputs and outputs were not counted, or
+        where two of them share a name.
     """
     slices: list[Slice] = []
     own: dict[str, tuple[int, range]] = {}
@@ -65,6 +66,8 @@ def timeline(schedules: Sequence[RegionSchedule], *, file_order: bool = False) -
             held[storage.number] = (name, _joined(before, found))
         base += max(len(order), 1)
     at = {name: len(slices) + index for index, (name, _) in enumerate(held.values())}
+    if len(at) < len(held):
+        return None
     return Timeline((*slices, *(found for _, found in held.values())), own, at)
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from serenity_mlir import console
+from serenity_mlir.dialect_passes.stream.schedule_execution import ARENA, EXTERNAL
 from serenity_mlir.errors import BudgetExceeded, SerenityError, UsageError
 from serenity_mlir.pipelines.arena_csv import arena_csv
 from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs
@@ -24,14 +25,15 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     *,
     model: Path,
     output: Path,
-    emit: Literal["vmfb", "mlir"],
+    emit: Literal["vmfb", "mlir", "firmware"],
+    name: str | None,
     phase: str,
     target: str,
     time_limit: float,
     method: str,
     no_schedule: bool,
     no_arena: bool,
-    io: str,
+    io: str | None,
     search: str | None,
     no_rewrite: bool,
     exact: bool,
@@ -47,11 +49,26 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     """`serenity compile`."""
     _check_phase(phase)
     if verify and emit != "vmfb":
-        raise UsageError("--verify runs the compiled module", hint="leave out --emit mlir")
+        raise UsageError("--verify runs the compiled module", hint=f"leave out --emit {emit}")
+    if name is not None and emit != "firmware":
+        raise UsageError("--name is for firmware", hint="say --emit firmware")
     if output == report:
         raise UsageError("-o and --report name one file", hint="give them two")
-    check_outputs([output, *([report] if report else [])])
+    check_outputs([*([] if emit == "firmware" else [output]), *([report] if report else [])])
+    io = io or (ARENA if emit == "firmware" else EXTERNAL)
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
+    if emit == "firmware":
+        from serenity_mlir.pipelines.cli.firmware import emit_firmware  # noqa: PLC0415  (heavy)
+
+        made = CompileOptions(
+            target=target,
+            iree_flags=iree_flags,
+            rewrite=None if no_rewrite else RewriteOptions(exact, rewrite_limit),
+            stream=options,
+        )
+        library = emit_firmware(model, output, name, made, compiler=_compiler(search), report=report)
+        _check_budgets(library, budget_ram, budget_rom)
+        return
     with console.progress() as progress:
         compiled = _compiler(search)(
             model,
@@ -96,7 +113,7 @@ def run_analyze(  # noqa: PLR0913
     method: str,
     no_schedule: bool,
     no_arena: bool,
-    io: str,
+    io: str | None,
     search: str | None,
     no_rewrite: bool,
     exact: bool,
@@ -114,6 +131,7 @@ def run_analyze(  # noqa: PLR0913
     if csv_path is not None and csv_path == json_path:
         raise UsageError("--json and --csv name one file", hint="give them two")
     check_outputs([path for path in (json_path, csv_path) if path])
+    io = io or EXTERNAL
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
     with console.progress() as progress:
         compiled = _compiler(search)(
@@ -161,9 +179,11 @@ def _check_budgets(report: Report, ram: int | None, rom: int | None) -> None:
             raise BudgetExceeded("RAM has no constant size, so no budget can hold it", file=report.model.path)
         if memory.ram > ram:
             raise BudgetExceeded(_over_ram(report, ram), file=report.model.path, hint=_ways_below(report))
-    if rom is not None and memory.weights > rom:
+    needed = memory.weights + (memory.code or 0)
+    if rom is not None and needed > rom:
+        what = "weights are" if memory.code is None else "weights and code are"
         raise BudgetExceeded(
-            f"weights are {memory.weights:,} bytes, {memory.weights - rom:,} more than the budget of {rom:,}",
+            f"{what} {needed:,} bytes, {needed - rom:,} more than the budget of {rom:,}",
             file=report.model.path,
             hint="quantise or prune the model",
         )

@@ -35,9 +35,8 @@ def _common(command: Any) -> Any:
         click.option(
             "--io",
             type=click.Choice(["external", "arena"]),
-            default="external",
-            show_default=True,
-            help="Callers own inputs and outputs, or the one arena holds them while they are needed.",
+            help="Callers own inputs and outputs, or the one arena holds them while they are needed.  "
+            "[default: arena for firmware, else external]",
         ),
         click.option(
             "--search",
@@ -83,7 +82,12 @@ def _common(command: Any) -> Any:
 @_common
 @click.option("--target", default=DEFAULT_TARGET, show_default=True, metavar="NAME", help="Where to run.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True)
-@click.option("--emit", type=click.Choice(["vmfb", "mlir"]), default="vmfb", show_default=True)
+@click.option("--emit", type=click.Choice(["vmfb", "mlir", "firmware"]), default="vmfb", show_default=True)
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="With --emit firmware: what C names begin with.",
+)
 @click.option(
     "--phase", default="stream", show_default=True, help="With --emit mlir: the IREE phase to stop after."
 )

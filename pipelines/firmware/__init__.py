@@ -1,0 +1,1 @@
+"""Firmware libraries: one object, one C file, one header, one arena; no IREE runtime, no heap."""

@@ -1,0 +1,172 @@
+"""`metadata.json`: what a library holds, for programs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from serenity_mlir import __version__
+from serenity_mlir.pipelines.firmware.emit_c import Library, prefix
+from serenity_mlir.pipelines.firmware.helpers import HELPERS
+from serenity_mlir.pipelines.firmware.object_file import LIBRARY_VERSION
+from serenity_mlir.pipelines.firmware.program import Tensor
+from serenity_mlir.pipelines.lower_stream import StreamResult
+from serenity_mlir.report import Report
+
+FORMAT = "serenity-firmware"
+FILE = "metadata.json"
+
+
+class TensorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An input or output; `arena_offset` is None where the caller owns it."""
+
+    name: str
+    shape: list[int]
+    dtype: str
+    bytes: int
+    arena_offset: int | None
+    scale: float | None = None
+    zero_point: int | None = None
+
+
+class EntryInfo(msgspec.Struct, frozen=True):
+    """An exported function and the prefix of its C names."""
+
+    name: str
+    prefix: str
+    inputs: list[TensorInfo]
+    outputs: list[TensorInfo]
+    commands: int
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A buffer of the arena, live from step `first` to before step `end` of its entry."""
+
+    entry: str
+    name: str
+    offset: int
+    bytes: int
+    first: int
+    end: int
+
+
+class MemoryInfo(msgspec.Struct, frozen=True):
+    """Bytes: `ram` is the arena, without the stack; `rom` weights and the object's code and constants."""
+
+    ram: int
+    rom: int
+    arena: int
+    alignment: int
+    io: str
+    weights: int
+    sections: dict[str, int]
+
+
+class SymbolInfo(msgspec.Struct, frozen=True):
+    """Functions that the object calls: from libraries, or defined weakly in the source.
+
+    `unreachable` are those that only functions need which nothing calls.
+    """
+
+    libraries: list[str]
+    source: list[str]
+    unreachable: list[str]
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    """The file as a whole; checksums are SHA-256."""
+
+    format: str
+    format_version: int
+    name: str
+    model: str
+    model_sha256: str
+    target: str
+    serenity_version: str
+    iree_version: str
+    library_version: int
+    memory: MemoryInfo
+    entries: list[EntryInfo]
+    arena_map: list[Placed]
+    symbols: SymbolInfo
+    files: dict[str, str]
+
+
+def metadata(library: Library, report: Report, stream: StreamResult, files: Mapping[str, bytes]) -> Metadata:
+    """The metadata of a library with these files."""
+    program, found = library.program, library.object
+    weights = sum(map(len, program.weights))
+    return Metadata(
+        format=FORMAT,
+        format_version=1,
+        name=library.name,
+        model=library.model,
+        model_sha256=report.model.sha256,
+        target=library.target,
+        serenity_version=__version__,
+        iree_version=report.iree_version,
+        library_version=LIBRARY_VERSION,
+        memory=MemoryInfo(
+            ram=program.arena_bytes,
+            rom=weights + sum(found.sections.values()) - found.sections["bss"],
+            arena=program.arena_bytes,
+            alignment=program.alignment,
+            io="external" if library.external else "arena",
+            weights=weights,
+            sections=found.sections,
+        ),
+        entries=[
+            EntryInfo(
+                item.name,
+                prefix(library, item),
+                [_tensor(tensor) for tensor in item.inputs],
+                [_tensor(tensor) for tensor in item.outputs],
+                len(item.commands),
+            )
+            for item in program.entries
+        ],
+        arena_map=arena_map(stream),
+        symbols=SymbolInfo(
+            [name for name in found.needed if name not in HELPERS],
+            [name for name in found.needed if name in HELPERS],
+            sorted(set(found.undefined) - set(found.needed)),
+        ),
+        files={path: hashlib.sha256(data).hexdigest() for path, data in sorted(files.items())},
+    )
+
+
+def arena_map(stream: StreamResult) -> list[Placed]:
+    """Where each buffer lies, and when."""
+    if not stream.arenas:
+        return [
+            Placed(item.name, f"slice {number}", offset, part.size, part.start, part.end)
+            for item in stream.plans
+            if item.role == "model" and item.kind == "slab" and item.plan is not None
+            for number, (part, offset) in enumerate(zip(item.slices, item.plan.offsets, strict=True))
+        ]
+    out = []
+    graphs = {item.region: item.graph for item in stream.schedules if item.graph is not None}
+    for entry, arena in stream.arenas.items():
+        names = {index: name for name, index in arena.timeline.held.items()}
+        for region, (_, where) in arena.timeline.own.items():
+            buffers = graphs[region].buffers
+            names |= {index: buffers[number].name for number, index in enumerate(where)}
+        for index, (part, offset) in enumerate(zip(arena.timeline.slices, arena.plan.offsets, strict=True)):
+            if part.size and part.end > part.start:
+                out.append(Placed(entry, names[index], offset, part.size, part.start, part.end))
+    return sorted(out, key=lambda item: (item.entry, item.first, item.offset))
+
+
+def _tensor(tensor: Tensor) -> TensorInfo:
+    span = tensor.span
+    return TensorInfo(
+        name=tensor.name,
+        shape=list(tensor.shape),
+        dtype=tensor.dtype,
+        bytes=span.length,
+        arena_offset=span.offset if span.kind == "arena" else None,
+        scale=tensor.scale,
+        zero_point=tensor.zero_point,
+    )

@@ -1,0 +1,117 @@
+"""Firmware targets: TOML files, those that come with the package and those of the user."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+from serenity_mlir.errors import UsageError
+
+_SUFFIX = ".toml"
+
+
+class Linkage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the object must be, and what it may leave to others.
+
+    Attributes:
+        machine: ELF's name of the machine, `EM_ARM`.
+        bits: 32 or 64.
+        float_abi: "hard" or "soft" on Arm; "soft", "single" or "double" on RISC-V.
+        allowed: Symbols that the toolchain's libraries define with this calling convention.
+        libraries: Those libraries, for a linker: `-lm`.
+    """
+
+    machine: str
+    bits: int
+    float_abi: str
+    allowed: list[str] = []
+    libraries: list[str] = []
+
+
+class Toolchain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A C compiler for the target, and the Debian packages that have it."""
+
+    compiler: str
+    flags: list[str] = []
+    packages: list[str] = []
+
+
+class Board(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A board to try it on.
+
+    Attributes:
+        name: As QEMU calls it.
+        ram: Bytes that a program may use.
+        flash: Bytes that code and constants may use.
+        clock_hz: Of the timer that programs count time by; 0 where they count instructions.
+        emulate: The command that runs an ELF file, which is its last argument.
+    """
+
+    name: str
+    ram: int
+    flash: int
+    clock_hz: int = 0
+    emulate: list[str] = []
+
+
+class FirmwareTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where firmware runs.
+
+    Attributes:
+        name: As `--target` takes it.
+        summary: What it is.
+        flags: Of iree-compile: triple, CPU, features, ABI.
+        linkage: What the object must be.
+        toolchain: A compiler for it.
+        board: A board; None for the machine that compiles.
+    """
+
+    name: str
+    summary: str
+    flags: list[str]
+    linkage: Linkage
+    toolchain: Toolchain
+    board: Board | None = None
+
+
+@cache
+def firmware_targets() -> dict[str, FirmwareTarget]:
+    """The targets that come with the package, by name."""
+    found = files("serenity_mlir.pipelines.firmware") / "boards"
+    texts = [(item.name, item.read_text("utf-8")) for item in found.iterdir() if item.name.endswith(_SUFFIX)]
+    targets = [_parsed(text, name) for name, text in sorted(texts)]
+    return {item.name: item for item in targets}
+
+
+def firmware_target(name: str) -> FirmwareTarget:
+    """The target of that name, or of that file if it ends in `.toml`.
+
+    Raises:
+        UsageError: There is none, or the file does not describe one.
+    """
+    if name.endswith(_SUFFIX):
+        try:
+            return _parsed(Path(name).read_text("utf-8"), name)
+        except OSError as error:
+            raise UsageError(f"cannot be read: {error.strerror}", file=name) from error
+    known = firmware_targets()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    raise UsageError(
+        f"no firmware target '{name}'",
+        hint=f"{hint}--target is one of {', '.join(known)}, or a .toml file that describes another",
+    )
+
+
+def _parsed(text: str, file: str) -> FirmwareTarget:
+    try:
+        return msgspec.convert(tomllib.loads(text), FirmwareTarget)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise UsageError(f"no firmware target: {error}", file=file) from error
