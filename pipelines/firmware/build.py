@@ -26,7 +26,8 @@ from serenity_mlir.report import Footprint, Report
 _C_KEYWORDS = {
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
     "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short",
-    "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+    "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned",
+    "void", "volatile", "while",
 }  # fmt: skip
 # IREE's own default, which code generation assumes of every buffer.
 _ALIGNMENT = 64
@@ -111,7 +112,9 @@ def build_firmware(
             ),
         )
         if not path.exists():
-            raise SerenityError("IREE made no object: the model has no work to do", file=str(model))
+            raise SerenityError(
+                "IREE made no object: the model fills and copies, and computes nothing", file=str(model)
+            )
         data = path.read_bytes()
     if compiled.report is None or compiled.stream is None:
         raise RuntimeError("phase hal makes a report")

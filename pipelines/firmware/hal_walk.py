@@ -7,6 +7,7 @@ the device takes the constant as it is. Fences say nothing that program order do
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -115,9 +116,12 @@ class _Walker:
         function = self.functions[name]
         self.target = found = RawEntry(name)
         given: list[Value] = []
+        declared = _declared(function)
         for value in function.regions[0].blocks[0].arguments:
             if str(value.type) == "!hal.buffer_view":
-                found.arguments.append(Argument(Storage("input", None, len(found.arguments))))
+                number = len(found.arguments)
+                shape, element = declared[number] if number < len(declared) else (None, "")
+                found.arguments.append(Argument(Storage("input", None, number), shape, element))
                 given.append(found.arguments[-1])
             elif str(value.type) == "!hal.fence":
                 given.append(Token("fence"))
@@ -198,7 +202,8 @@ class _Walker:
         name = ir.FlatSymbolRefAttr(op.attributes["global"]).value
         declared = self.globals[name]
         if "is_mutable" in declared.attributes:
-            raise self.refusal(op, f"state that outlives a call (global '{name}')")
+            state = name.removesuffix("__timepoint").removesuffix("__size")
+            raise self.refusal(op, f"state that outlives a call (global '{state}')")
         if str(op.results[0].type) in _TOKEN_TYPES:
             return [Token(str(op.results[0].type))]
         if name not in self.known:
@@ -323,6 +328,19 @@ _HOST: dict[str, Callable[[_Walker, ir.Operation, list[Value]], list[Value]]] = 
     "hal.executable.lookup.function": _lookup,
     "hal.fence.await": _await,
 }
+
+
+def _declared(function: ir.Operation) -> list[tuple[tuple[int, ...] | None, str]]:
+    """Shape and element type of each argument, as IREE's reflection has them; None where one is dynamic.
+
+    Only arguments that nothing reads are known by this alone.
+    """
+    text = str(function.attributes["iree.reflection"]) if "iree.reflection" in function.attributes else ""
+    out: list[tuple[tuple[int, ...] | None, str]] = []
+    for found in re.findall(r"tensor<([^>]*)>", text.partition(") ->")[0]):
+        *sizes, element = found.split("x")
+        out.append((tuple(map(int, sizes)) if all(map(str.isdigit, sizes)) else None, element))
+    return out
 
 
 def _symbol(op: ir.Operation) -> str:

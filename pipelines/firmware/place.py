@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from serenity_mlir.arena import check_plan, plan
 from serenity_mlir.dialect_passes.mlir import ir
@@ -42,6 +43,12 @@ _DTYPES = {
     "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
 }  # fmt: skip
 _PLAN_SECONDS = 1.0
+
+
+def element_bytes(element: str) -> int | None:
+    """Bytes of an element of a type, as MLIR spells it, in memory; None where that is not known."""
+    width = element.lstrip("uisbf")
+    return max(int(width) // 8, 1) if element in _DTYPES and width.isdigit() else None
 
 
 def place(
@@ -175,10 +182,13 @@ def _argument_bytes(entry: RawEntry, number: int) -> int:
     argument = entry.arguments[number]
     if argument.storage.size is not None:
         return argument.storage.size
-    raise SerenityError(
-        f"input {number} of {entry.name} is never read, and its size is not known",
-        hint="leave it out of the model",
-    )
+    width = element_bytes(argument.element)
+    if argument.shape is None or width is None:
+        raise SerenityError(
+            f"input {number} of {entry.name} is never read, and its size is not known",
+            hint="leave it out of the model",
+        )
+    return prod(argument.shape) * width
 
 
 def _entry(found: _Places, source: SourceModel | None) -> Entry:

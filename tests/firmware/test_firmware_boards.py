@@ -1,0 +1,48 @@
+"""Firmware libraries on emulated boards: right results, the arena that was planned, nothing outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from corpus import NO_SHARED, SHARED
+from firmware_harness import assert_agrees, build, compile_firmware, reference_case, run, target_named
+from small_networks import write_float, write_int8
+
+BOARDS = ("cortex-m4f", "cortex-m7", "cortex-m55", "riscv32-imafc")
+SMALL = {"float": write_float, "int8": write_int8}
+MODELS = (
+    "mnist_cntk",
+    "tfl_kws_int8",
+    "tfl_ic_resnet_int8",
+    "tfl_vww96_int8",
+    "tfl_tflm_micro_speech",
+    "nas_randwire_ws32_4_075_s0",
+)
+# Searches past a proof change nothing here; rewrites have tests of their own.
+QUICK = ("--no-rewrite",)
+
+
+def check(model: Path, target_name: str, folder: Path) -> None:
+    target = target_named(target_name)
+    library = compile_firmware(model, target_name, folder / "lib", *QUICK)
+    case = reference_case(model, library, "net")
+    result = run(build(case, target, folder / "b"), target)
+    assert_agrees(result, case)
+    header = (library / "include" / "net.h").read_text("ascii")
+    arena = int(header.partition("net_ARENA_BYTES ")[2].partition("u")[0])
+    assert arena - 64 < result.figures["arena"] <= arena
+    assert 0 < result.figures["stack"] < 16384
+
+
+@pytest.mark.parametrize("kind", SMALL)
+@pytest.mark.parametrize("board", [*BOARDS, "cortex-m33", "riscv32-imac"])
+def test_small_networks(board: str, kind: str, tmp_path: Path) -> None:
+    check(SMALL[kind](tmp_path / "m.onnx"), board, tmp_path)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=NO_SHARED)
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("board", BOARDS)
+def test_real_networks(board: str, name: str, tmp_path: Path) -> None:
+    check(SHARED / "models" / f"{name}.onnx", board, tmp_path)
