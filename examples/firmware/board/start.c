@@ -69,14 +69,14 @@ static unsigned char *stack_pointer(void) {
 
 __attribute__((naked, section(".vectors"), used)) void _start(void) {
   __asm__ volatile(
-      ".option push\n.option norelax\n"
+      ".option push\n.option norelax\n.option arch, +zicsr\n"
       "la gp, __global_pointer$\n"
-      ".option pop\n"
       "la sp, _stack_top\n"
       "la t0, board_fault\n"
       "csrw mtvec, t0\n"
       "li t0, 0x6000\n"
       "csrs mstatus, t0\n" /* the FPU on, where there is one */
+      ".option pop\n"
       "j board_main\n");
 }
 
@@ -93,7 +93,7 @@ static uint32_t started;
 
 static uint32_t retired(void) {
   uint32_t count;
-  __asm__ volatile("csrr %0, minstret" : "=r"(count));
+  __asm__ volatile(".option push\n.option arch, +zicsr\ncsrr %0, minstret\n.option pop" : "=r"(count));
   return count;
 }
 
