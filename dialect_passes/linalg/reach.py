@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.execution_graph import node_names
-from serenity_mlir.dialect_passes.tensors.op_kinds import is_constant
+from serenity_mlir.dialect_passes.tensors.op_kinds import is_constant, nested_ops
 
 _NOT_REDUCING = (
     "tensor.",
@@ -22,8 +22,11 @@ _NOT_REDUCING = (
 def names_around(anchor: ir.Operation) -> frozenset[str]:
     """Nodes of the anchor, and of all ops from the reductions that feed it to those that it feeds.
 
-    What lies beyond has buffers of its own, whatever becomes of the anchor.
+    What lies beyond has buffers of its own, whatever becomes of the anchor. An anchor with ops in
+    it, a function, reaches all of them.
     """
+    if len(anchor.regions) and not len(anchor.results):
+        return frozenset(name for op in nested_ops(anchor) for name in node_names(op.location))
     names: set[str] = set()
     for step in (_producers, _users):
         seen = {anchor}
