@@ -96,7 +96,7 @@ def test_keys_are_those_of_a_clone(
     assert apply_all(clone) == apply_all(program)
 
 
-@pytest.mark.parametrize(("name", "slab"), [("tfl_kws_int8", 20_096), ("tfl_ic_resnet_int8", 37_056)])
+@pytest.mark.parametrize(("name", "slab"), [("tfl_kws_int8", 16_000), ("tfl_ic_resnet_int8", 34_880)])
 def test_shared_models(name: str, slab: int, shared: Path, session: Session) -> None:
     source = load_model(shared / "models" / f"{name}.onnx")
     program = optimized(source, session)
