@@ -16,6 +16,7 @@ from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.liveness import live_ranges, peak
 from serenity_mlir.pipelines.bench.networks import darts_normal_cell, randwire_stage
 from serenity_mlir.pipelines.bench.random_orders import random_peaks
+from serenity_mlir.pipelines.bench.rewriting import rewrite
 from serenity_mlir.pipelines.bench.topology import Topology, read_topology
 from serenity_mlir.report import OffChip, Transfers
 from serenity_mlir.schedulers import Schedule, schedule
@@ -80,15 +81,18 @@ class Cell:
     topology: Topology
 
 
-class Variant(msgspec.Struct, frozen=True):
+class Variant(msgspec.Struct, frozen=True, omit_defaults=True):
     """The least peak of a graph that computes what the cell computes.
 
     Attributes:
-        name: How the graph came about: "dp" is the cell as it is.
+        name: How the graph came about: "dp" is the cell as it is, "dp+rewriting" rewritten where the
+            peak falls by it, "dp+chained" with partial convolutions that run in one order only.
         peak: Live bytes of the best order.
         lower_bound: No order has a smaller peak.
         arena: Bytes of the arena that holds it, offsets aligned as TFLite aligns them.
         ratio: TFLite's arena over this one.
+        traffic: Before is the cell in file order, after the best order of this graph.
+        split: Names of the layers that rewriting split, where there is any.
     """
 
     name: str
@@ -96,6 +100,8 @@ class Variant(msgspec.Struct, frozen=True):
     lower_bound: int
     arena: int
     ratio: float
+    traffic: list[OffChip]
+    split: tuple[str, ...] = ()
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -131,7 +137,6 @@ class CellResult(msgspec.Struct, frozen=True, omit_defaults=True):
         file_order: Live peak in file order.
         tflite: TFLite's arena for file order.
         breadth_first: TFLite's arena for the breadth-first order (Kahn's algorithm).
-        traffic: Before is file order, after the best one.
     """
 
     name: str
@@ -141,7 +146,6 @@ class CellResult(msgspec.Struct, frozen=True, omit_defaults=True):
     tflite: int
     breadth_first: int
     variants: list[Variant]
-    traffic: list[OffChip]
     ablation: list[Run]
     random: RandomOrders
     recalled: Recalled | None = None
@@ -233,7 +237,6 @@ def measure(
 
 def _measured(cell: Cell, time_limit: float, orders: int, seed: int) -> CellResult:
     graph = cell.topology.memory_graph()
-    tflite = _tflite(graph, graph.file_order)
     schedules = {method: schedule(graph, method=method, time_limit=time_limit) for method in METHODS}
     best = schedules["default"]
     peaks = random_peaks(graph, orders, seed=seed)
@@ -242,13 +245,9 @@ def _measured(cell: Cell, time_limit: float, orders: int, seed: int) -> CellResu
         setting=cell.setting,
         ops=len(graph.ops),
         file_order=peak(graph, graph.file_order),
-        tflite=tflite,
+        tflite=_tflite(graph, graph.file_order),
         breadth_first=_tflite(graph, kahn(graph)),
-        variants=[_variant("dp", graph, best, tflite, time_limit)],
-        traffic=[
-            OffChip(size, _transfers(graph, graph.file_order, size), _transfers(graph, best.order, size))
-            for size in ON_CHIP
-        ],
+        variants=_variants(graph, cell.topology, best, time_limit),
         ablation=[
             Run(method, found.seconds, found.states, found.peak, found.lower_bound)
             for method, found in schedules.items()
@@ -258,10 +257,24 @@ def _measured(cell: Cell, time_limit: float, orders: int, seed: int) -> CellResu
     )
 
 
-def _variant(name: str, graph: MemoryGraph, found: Schedule, tflite: int, time_limit: float) -> Variant:
-    """Figures of the best order of a graph, beside TFLite's arena for the cell."""
-    arena = plan(live_ranges(graph, found.order), alignment=ALIGNMENT, time_limit=time_limit).size
-    return Variant(name, found.peak, found.lower_bound, arena, tflite / arena)
+def _variants(graph: MemoryGraph, topology: Topology, best: Schedule, time_limit: float) -> list[Variant]:
+    """Figures of the graph in its best order, and of what rewriting makes of it."""
+    tflite = _tflite(graph, graph.file_order)
+    before = [_transfers(graph, graph.file_order, size) for size in ON_CHIP]
+
+    def variant(name: str, graph: MemoryGraph, found: Schedule, split: tuple[str, ...] = ()) -> Variant:
+        arena = plan(live_ranges(graph, found.order), alignment=ALIGNMENT, time_limit=time_limit).size
+        moved = [
+            OffChip(size, stock, _transfers(graph, found.order, size))
+            for size, stock in zip(ON_CHIP, before, strict=True)
+        ]
+        return Variant(name, found.peak, found.lower_bound, arena, tflite / arena, moved, split)
+
+    variants = [variant("dp", graph, best)]
+    for name, chained in (("dp+chained", True), ("dp+rewriting", False)):
+        found = rewrite(topology, best, time_limit=time_limit, chained=chained)
+        variants.append(variant(name, found.topology.memory_graph(), found.schedule, found.split))
+    return variants
 
 
 def _tflite(graph: MemoryGraph, order: Sequence[int]) -> int:

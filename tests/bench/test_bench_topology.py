@@ -13,10 +13,11 @@ from onnx import TensorProto, helper
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.liveness import peak
 from serenity_mlir.pipelines.bench.networks import darts_normal_cell, randwire_stage
-from serenity_mlir.pipelines.bench.topology import read_topology
+from serenity_mlir.pipelines.bench.topology import Layer, Topology, read_topology
 from serenity_mlir.schedulers import schedule
 
 MAP = 4 * 48 * 28 * 28
+CONCAT = [helper.make_node("Concat", ["x", "x"], ["c"])]
 
 
 def test_darts() -> None:
@@ -99,6 +100,47 @@ def test_weights_cost_nothing_and_repetition_does_not_count(tmp_path: Path) -> N
     assert [(buffer.name, buffer.size) for buffer in graph.buffers] == [("x", 10), ("a", 7), ("y", 3)]
     assert [sorted(op.touches) for op in graph.ops] == [[0, 1], [1, 2]]
     assert graph.preds == ((), (0,))
+
+
+@pytest.mark.parametrize(
+    ("kind", "nodes"),
+    [
+        ("Conv", [helper.make_node("Conv", ["x", "w"], ["y"])]),
+        ("Conv", [helper.make_node("Conv", ["x", "w"], ["y"], group=1)]),
+        ("DepthwiseConv", [helper.make_node("Conv", ["x", "w"], ["y"], group=4)]),
+        ("GeneralConv", [helper.make_node("Conv", ["x", "w"], ["y"], group=2)]),
+        ("GeneralConv", [helper.make_node("Conv", ["x", "x"], ["y"])]),
+        ("GeneralConv", [helper.make_node("Conv", ["w", "x"], ["y"])]),
+        ("Concat", [helper.make_node("Concat", ["x", "x"], ["y"])]),
+        ("Concat", [helper.make_node("Concat", ["x", "x"], ["y"], axis=1)]),
+        ("Concat", [helper.make_node("Concat", ["x", "x"], ["y"], axis=-3)]),
+        ("GeneralConcat", [helper.make_node("Concat", ["x", "x"], ["y"], axis=3)]),
+        ("GeneralConcat", [helper.make_node("Concat", ["x", "x"], ["y"], axis=-1)]),
+        ("DepthwiseConv", [*CONCAT, helper.make_node("Conv", ["c"], ["y"])]),  # without weights
+        ("Conv", [*CONCAT, helper.make_node("Conv", ["c", "w"], ["y"])]),
+        ("Conv", [helper.make_node("Conv", ["x"], ["c"]), helper.make_node("Conv", ["c"], ["y"])]),
+    ],
+)
+def test_kinds(kind: str, nodes: list[onnx.NodeProto], tmp_path: Path) -> None:
+    """What rewriting may take for granted: no groups but one a channel, and the axis."""
+    shape: list[int | str] = [1, 4, 5, 5]
+    found = read_topology(small(tmp_path / "m.onnx", *nodes, sizes=dict.fromkeys("xcy", shape)))
+    assert found.layers[-1].kind == kind
+
+
+def test_sums_in_place() -> None:
+    net = Topology({"x": 5})
+    net.layers = [
+        Layer("a", "PartialConv", ("x",), 3, into="sum"),
+        Layer("b", "PartialConv", ("x",), 3, into="sum"),
+        Layer("c", "PartialConv", ("x", "sum"), 3, into="sum"),
+        Layer("y", "Relu", ("sum",), 3),
+    ]
+    graph = net.memory_graph()
+    assert [buffer.size for buffer in graph.buffers] == [5, 3, 3]
+    assert graph.preds == ((), (), (0, 1), (0, 1, 2))
+    assert [op.updates for op in graph.ops] == [{1}, {1}, {1}, set()]
+    assert [set(op.touches) for op in graph.ops] == [{0, 1}, {0, 1}, {0, 1}, {1, 2}]
 
 
 @pytest.mark.parametrize(
