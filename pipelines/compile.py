@@ -54,7 +54,7 @@ class CompileOptions:
         phase: With emit "mlir": the IREE phase to stop after.
         target: A name of `targets.TARGETS`.
         iree_flags: iree-compile's own flags, passed through; they win over the target's.
-        rewrite: Which rewrites may be chosen; None for none.
+        rewrite: Which rewrites may be chosen.
         stream: Order and arena.
         symbol: What to name the module, and so what the compiled library is called; empty for as it came.
         debug_info: Print locations with IR.
@@ -65,7 +65,7 @@ class CompileOptions:
     phase: str = "stream"
     target: str = DEFAULT_TARGET
     iree_flags: Sequence[str] = ()
-    rewrite: RewriteOptions | None = field(default_factory=RewriteOptions)
+    rewrite: RewriteOptions = field(default_factory=RewriteOptions)
     stream: StreamOptions = field(default_factory=StreamOptions)
     symbol: str = ""
     debug_info: bool = False
@@ -114,12 +114,11 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
     stream = with_alignment(options.stream, options.iree_flags)
     try:
         declare_unsigned(program, source, last)
-        rewriting = options.rewrite if PHASES.index(last) >= PHASES.index("stream") else None
-        if rewriting is None:
+        if not options.rewrite.stages or PHASES.index(last) < PHASES.index("stream"):
             choice = None
             lowered = lower_to(program, last, stream, progress)
         else:
-            program, choice, lowered = lower_rewritten(program, last, rewriting, stream, progress)
+            program, choice, lowered = lower_rewritten(program, last, options.rewrite, stream, progress)
     except CompilerError as error:
         raise explained(error, source) from error
     if lowered is None:

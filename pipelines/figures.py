@@ -9,11 +9,12 @@ from pathlib import Path
 from serenity_mlir.dialect_passes.stream.layout_slices import RegionPlan
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.liveness import live_bytes, live_ranges
-from serenity_mlir.pipelines.choose_rewrites import Choice, Considered
+from serenity_mlir.pipelines.choose_rewrites import Choice
 from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.iree_version import iree_version
 from serenity_mlir.pipelines.lower import Lowered
 from serenity_mlir.pipelines.lower_stream import StreamResult
+from serenity_mlir.pipelines.rewrite_trials import Considered
 from serenity_mlir.report import (
     SCHEMA_VERSION,
     Footprint,

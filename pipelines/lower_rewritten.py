@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from serenity_mlir.pipelines.choose_rewrites import Choice, apply_rewrites, choose_rewrites, without
+from serenity_mlir.pipelines.choose_rewrites import Choice, choose_rewrites
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower import Lowered, lower_to
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.phases import PHASES
+from serenity_mlir.pipelines.rewrite_trials import REGIONS, REWRITES, Keys, Stage, Trials, apply_rewrites
+
+_ATTEMPTS = 4
+"""How often sites that IREE cannot compile are left out and others chosen, before all are left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +22,21 @@ class RewriteOptions:
     """Which rewrites may be chosen.
 
     Attributes:
-        exact: Only those that leave results bit-identical.
+        ops: Whether the model's own ops may be rewritten.
+        regions: Whether dispatch regions may be formed.
+        exact: Only what leaves results bit-identical.
         time_limit: Seconds for the choice.
     """
 
+    ops: bool = True
+    regions: bool = True
     exact: bool = False
     time_limit: float = 20.0
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What is asked for, in the order of IREE's phases."""
+        return (*((REWRITES,) if self.ops else ()), *((REGIONS,) if self.regions else ()))
 
 
 def lower_rewritten(
@@ -35,8 +48,7 @@ def lower_rewritten(
 ) -> tuple[Program, Choice, Lowered | None]:
     """Bring `program` to phase `last`, "stream" or later, rewritten where that saves memory.
 
-    Code generation has the last word: where IREE cannot compile what was rewritten, the program is
-    lowered without any of it, and the choice says so.
+    Code generation has the last word: sites that IREE cannot compile are left out, and others chosen.
 
     Returns:
         The program that was lowered, the choice, and what was found.
@@ -47,17 +59,24 @@ def lower_rewritten(
     """
     if PHASES.index(program.phase) < PHASES.index("input"):
         program.to_phase("input")
-    choice = choose_rewrites(
-        program, options, exact=rewriting.exact, time_limit=rewriting.time_limit, progress=progress
-    )
-    if not choice.taken:
-        return program, choice, lower_to(program, last, options, progress)
-    original = program.fork()
-    unchanged = program.fork() if options.compare_stock else None
-    apply_rewrites(program.module, frozenset(choice.taken))
-    try:
-        return program, choice, lower_to(program, last, options, progress, unchanged)
-    except CompilerError as error:
-        program.diagnostics.clear()
-        choice = without(choice, f"IREE does not compile it: {error.message}")
-        return original, choice, lower_to(original, last, options, progress)
+    trials = Trials(program.fork(), options, rewriting.stages, rewriting.exact)
+    banned: dict[str, str] = {}
+    choice = choose_rewrites(trials, time_limit=rewriting.time_limit, progress=progress)
+    for attempt in range(_ATTEMPTS):
+        if not choice.taken:
+            break
+        taken = Keys(choice.taken)
+        rewritten = program.fork()
+        unchanged = program.fork() if options.compare_stock else None
+        try:
+            apply_rewrites(rewritten, trials.stages, taken)
+            lowered = lower_to(rewritten, last, options, progress, unchanged)
+            return rewritten, choice.with_reasons(banned), lowered
+        except CompilerError as error:
+            program.diagnostics.clear()
+            blamed = trials.blamed(error.message, taken) if attempt < _ATTEMPTS - 1 else taken
+            banned |= dict.fromkeys(blamed, f"IREE does not compile it: {error.message}")
+        choice = choose_rewrites(
+            trials, time_limit=rewriting.time_limit / 2, progress=progress, banned=Keys(banned)
+        )
+    return program, choice.without_any().with_reasons(banned), lower_to(program, last, options, progress)

@@ -62,8 +62,9 @@ def apply_sites(module: ir.Operation, find: Find, chosen: Collection[str] | None
         for key, item in keyed(find(module))
         if isinstance(item, Site) and (chosen is None or key in chosen)
     ]
-    for _, site in sites:
-        site.apply()
+    with module.context:
+        for _, site in sites:
+            site.apply()
     return [key for key, _ in sites]
 
 

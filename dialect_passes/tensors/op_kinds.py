@@ -154,7 +154,8 @@ def _is_value_aten(op: ir.Operation, name: str) -> bool:
 
 def _effect_free(op: ir.Operation) -> bool:
     try:
-        interface = ir.MemoryEffectsOpInterface(op)
+        with op.context:
+            interface = ir.MemoryEffectsOpInterface(op)
     except ValueError:  # the bindings' way to say that the op does not implement it
         return False
     return len(interface.get_effects()) == 0

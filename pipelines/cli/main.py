@@ -46,6 +46,7 @@ def _common(command: Any) -> Any:
         click.option(
             "--no-rewrite", is_flag=True, help="Do not split convolutions of concatenations and the like."
         ),
+        click.option("--no-regions", is_flag=True, help="Leave it to IREE what runs in one dispatch."),
         click.option("--exact", is_flag=True, help="Only rewrites that leave results bit-identical."),
         click.option(
             "--rewrite-limit",

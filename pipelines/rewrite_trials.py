@@ -1,0 +1,177 @@
+"""What a set of rewrites leads to, found out by lowering a copy of the program with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+
+from serenity_mlir.dialect_passes.flow.patterns import PATTERNS as REGION_PATTERNS
+from serenity_mlir.dialect_passes.linalg.patterns import PATTERNS as LINALG_PATTERNS
+from serenity_mlir.dialect_passes.linalg.reach import names_around
+from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, apply_sites, keyed
+from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
+from serenity_mlir.graph import MemoryGraph
+from serenity_mlir.pipelines.iree_api import Program
+from serenity_mlir.pipelines.iree_types import CompilerError
+from serenity_mlir.pipelines.lower_stream import StreamOptions, predict
+from serenity_mlir.schedulers import schedule
+
+Keys = frozenset[str]
+NONE: Keys = frozenset()
+
+_BOUND_LIMIT = 0.2
+"""Seconds for a bound that may save lowering a copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The rewrites that apply at the end of one of IREE's phases, in their order."""
+
+    phase: str
+    patterns: tuple[Find, ...]
+
+
+REWRITES = Stage("input", LINALG_PATTERNS)
+REGIONS = Stage("global-optimization", REGION_PATTERNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A site that was not taken, or a place that no rewrite fits, and why."""
+
+    key: str
+    reason: str
+
+
+def apply_rewrites(program: Program, stages: Collection[Stage], keys: Keys) -> None:
+    """Bring a program through the stages' phases, and apply the chosen sites of each.
+
+    Raises:
+        CompilerError: IREE failed on the way.
+    """
+    for stage in stages:
+        if program.phase != stage.phase:
+            program.to_phase(stage.phase)
+        for find in stage.patterns:
+            apply_sites(program.module, find, keys)
+
+
+@dataclass
+class Trials:
+    """The sites of a program at the end of phase `input`, and the arenas that sets of them lead to.
+
+    Attributes:
+        program: Stays as it is.
+        options: Of order and arena: bytes are counted as they want it.
+        stages: Where sites are looked for.
+        exact: Leave out rewrites that reassociate sums of floats.
+        sites: Keys in the order in which rewrites apply.
+        left: What no rewrite fits.
+        arenas: Of the sets that were tried; infinite where IREE fails or sizes are no constants.
+        faults: What IREE said where it failed.
+        hopeless: Sites that cannot reach the peak.
+        reach: The model's nodes that a site may touch.
+    """
+
+    program: Program
+    options: StreamOptions
+    stages: tuple[Stage, ...]
+    exact: bool
+    sites: list[str] = field(default_factory=list)
+    left: list[Considered] = field(default_factory=list)
+    arenas: dict[Keys, float] = field(default_factory=dict)
+    faults: dict[Keys, str] = field(default_factory=dict)
+    hopeless: Keys = NONE
+    reach: dict[str, frozenset[str]] = field(default_factory=dict)
+    _schedules: tuple[RegionSchedule, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Find every site, with none of the earlier stages' and with all of them."""
+        for with_earlier in (True, False) if len(self.stages) > 1 else (True,):
+            copy = self.program.fork()
+            try:
+                for number, stage in enumerate(self.stages):
+                    if copy.phase != stage.phase:
+                        copy.to_phase(stage.phase)
+                    if with_earlier or number:
+                        self._discover(copy, stage)
+            except CompilerError:
+                self.program.diagnostics.clear()
+            copy.close()
+
+    def _discover(self, copy: Program, stage: Stage) -> None:
+        for find in stage.patterns:
+            chosen = []
+            for key, item in keyed(find(copy.module)):
+                known = key in self.reach
+                if isinstance(item, Refusal):
+                    self._leave(key, item.reason)
+                elif self.exact and not item.exact:
+                    self._leave(key, "it reassociates sums, and results are to stay exact")
+                else:
+                    chosen.append(key)
+                    self.reach[key] = self.reach.get(key, frozenset()) | names_around(item.anchor)
+                    self.sites += [] if known else [key]
+            apply_sites(copy.module, find, chosen)
+
+    def _leave(self, key: str, reason: str) -> None:
+        item = Considered(key, reason)
+        if item not in self.left:
+            self.left.append(item)
+
+    def arena(self, keys: Keys) -> float:
+        """Bytes of the arena with these rewrites.
+
+        Where the rest of the program has the peak that all of it has without rewrites, nothing can be won.
+        """
+        if keys and keys not in self.arenas and self.peak_stays(keys):
+            self.arenas[keys] = self.arena(NONE)
+            self.hopeless |= keys if len(keys) == 1 else NONE
+        if keys not in self.arenas:
+            copy = self.program.fork()
+            try:
+                apply_rewrites(copy, self.stages, keys)
+                copy.to_phase("flow")
+                prediction = predict(copy, self.options)
+                found = prediction.arena
+                self._schedules = self._schedules if keys else prediction.schedules
+            except CompilerError as error:
+                found = None
+                self.faults[keys] = error.message
+                self.program.diagnostics.clear()
+            copy.close()
+            self.arenas[keys] = float("inf") if found is None else found
+        return self.arenas[keys]
+
+    def peak_stays(self, keys: Keys) -> bool:
+        """Whether buffers that these rewrites cannot touch have the peak of the program without any."""
+        if self.arena(NONE) == float("inf"):
+            return False
+        names = frozenset[str]().union(*(self.reach[key] for key in keys))
+        model = [item for item in self._schedules if item.role == "model"]
+        top = max((item.schedule.peak for item in model if item.schedule is not None), default=0)
+        graphs = [item.graph for item in model if item.graph is not None]
+        return any(untouched_bound(graph, names) >= top for graph in graphs)
+
+    def blamed(self, message: str, keys: Keys) -> Keys:
+        """Of `keys` those whose sites may have led to a diagnostic of IREE; all where it names none of them."""
+        node = message.partition(":")[0]
+        near = Keys(key for key in keys if node in key.partition(" at ")[2].split(", "))
+        return near or Keys(key for key in keys if node in self.reach[key]) or keys
+
+
+def untouched_bound(graph: MemoryGraph, names: Collection[str]) -> int:
+    """Bytes that any order needs for the buffers that no op of these nodes touches.
+
+    However those ops are rewritten, the others stay, with their buffers and what orders them.
+    """
+    known = {part for name in names for part in name.split(", ")}
+    touched = {buffer for op in graph.ops if known & set(_nodes(op.name)) for buffer in op.touches}
+    buffers = [
+        replace(buffer, size=0) if index in touched else buffer for index, buffer in enumerate(graph.buffers)
+    ]
+    return schedule(replace(graph, buffers=tuple(buffers)), time_limit=_BOUND_LIMIT).lower_bound
+
+
+def _nodes(label: str) -> Iterator[str]:
+    yield from label.partition(" [")[2].removesuffix("]").split(", ")
