@@ -154,7 +154,7 @@ class Trials:
         return any(untouched_bound(graph, names) >= top for graph in graphs)
 
     def blamed(self, message: str, keys: Keys) -> Keys:
-        """Of `keys` those whose sites may have led to a diagnostic of IREE; all where it names none of them."""
+        """Of `keys` those whose sites may have led to a diagnostic of IREE; all where it names none."""
         node = message.partition(":")[0]
         near = Keys(key for key in keys if node in key.partition(" at ")[2].split(", "))
         return near or Keys(key for key in keys if node in self.reach[key]) or keys

@@ -64,7 +64,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
         made = CompileOptions(
             target=target,
             iree_flags=iree_flags,
-            rewrite=None if no_rewrite else RewriteOptions(exact, rewrite_limit),
+            rewrite=RewriteOptions(not no_rewrite, not no_regions, exact, rewrite_limit),
             stream=options,
         )
         library = emit_firmware(model, output, name, made, compiler=_compiler(search), report=report)

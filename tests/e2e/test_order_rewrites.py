@@ -58,7 +58,7 @@ def test_the_order_of_concat_operands_costs_nothing(last_first: bool, tmp_path: 
     operands = [f"c{index}" for index in range(5)]
     path = tmp_path / "dense.onnx"
     onnx.save(_dense_block(operands[::-1] if last_first else operands), path)
-    artefact, report = compile_model(path, tmp_path, "--no-rewrite")
+    artefact, report = compile_model(path, tmp_path, "--no-rewrite", "--no-regions")
     memory = report.memory
     assert memory.slab is not None
     # The concat, one map that is read, one that is written.
@@ -77,7 +77,7 @@ def test_inputs_and_outputs_in_the_arena_count(tmp_path: Path) -> None:
     """The input is there until the first convolution has run, the output when the concat still is."""
     path = tmp_path / "dense.onnx"
     onnx.save(_dense_block([f"c{index}" for index in range(5)][::-1]), path)
-    _, report = compile_model(path, tmp_path, "--io", "arena", "--no-rewrite")
+    _, report = compile_model(path, tmp_path, "--io", "arena", "--no-rewrite", "--no-regions")
     memory = report.memory
     assert (memory.io, memory.ram, memory.optimal) == ("arena", (5 + 2) * _MAP, True)
     assert [(item.pattern, item.saved) for item in report.rewrites] == [("re-chain", 2 * _MAP)]

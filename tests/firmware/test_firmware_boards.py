@@ -20,7 +20,10 @@ MODELS = (
     "nas_randwire_ws32_4_075_s0",
 )
 # Searches past a proof change nothing here; rewrites have tests of their own.
-QUICK = ("--no-rewrite",)
+QUICK = (
+    "--no-rewrite",
+    "--no-regions",
+)
 
 
 def check(model: Path, target_name: str, folder: Path) -> None:
