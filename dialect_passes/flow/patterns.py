@@ -1,10 +1,11 @@
-"""Choices of what runs in one dispatch, in the order in which they apply after `global-optimization`."""
+"""Choices of what runs in one dispatch and what it stores, in the order in which they apply."""
 
 from __future__ import annotations
 
 from serenity_mlir.dialect_passes.flow import (
     form_dispatch_regions,
     pad_on_read,
+    reuse_operands,
     share_padding,
     update_in_place,
 )
@@ -16,3 +17,7 @@ PATTERNS: tuple[Find, ...] = (
     update_in_place.find,
     pad_on_read.find,
 )
+"""After IREE's phase `global-optimization`."""
+
+DISPATCH_PATTERNS: tuple[Find, ...] = (reuse_operands.find,)
+"""After IREE's phase `dispatch-creation`."""

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from quantised_residuals import networks
 
-from serenity_mlir.dialect_passes.flow.patterns import PATTERNS
+from serenity_mlir.dialect_passes.flow.patterns import DISPATCH_PATTERNS, PATTERNS
 from serenity_mlir.dialect_passes.linalg.rewrite import Site, apply_sites, keyed
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.source import SourceModel
@@ -41,8 +41,11 @@ def optimized(source: SourceModel, session: Session) -> Program:
 
 
 def apply_all(program: Program) -> list[str]:
-    """Apply every site of every pattern; returns their keys."""
+    """Apply every site of every pattern, on the way to the end of `dispatch-creation`; returns their keys."""
     keys = [key for find in PATTERNS for key in apply_sites(program.module, find)]
+    assert program.module.verify()
+    program.to_phase("dispatch-creation")
+    keys += [key for find in DISPATCH_PATTERNS for key in apply_sites(program.module, find)]
     assert program.module.verify()
     return keys
 
@@ -76,11 +79,13 @@ def test_any_choice_computes_the_same(
 ) -> None:
     source = saved(model, tmp_path_factory.mktemp("net"))
     program = optimized(source, session)
-    for find in PATTERNS:
+    for find in (*PATTERNS, *DISPATCH_PATTERNS):
+        if find in DISPATCH_PATTERNS and program.phase == AT:
+            program.to_phase("dispatch-creation")
         keys = [key for key, item in keyed(find(program.module)) if isinstance(item, Site)]
         chosen = data.draw(st.sets(st.sampled_from(keys))) if keys else set()
         assert set(apply_sites(program.module, find, chosen)) == chosen
-    assert program.module.verify()
+        assert program.module.verify()
     artefact, _ = compiled(program)
     plain, _ = compiled(optimized(source, session))
     assert_same(results(artefact, source), results(plain, source))
