@@ -22,20 +22,22 @@ def check_folder(path: Path) -> None:
     """Refuse a place that a library cannot go to, before time is spent on it.
 
     Raises:
-        SerenityError: It is a file, its parent is missing, or it holds something else than a library.
+        SerenityError: It is a file or in one, nobody may write there, or it holds something else than a
+            library.
     """
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         raise _unwritable(path, "it is no folder")
-    if not path.absolute().parent.is_dir():
-        raise _unwritable(path, f"there is no folder '{path.absolute().parent}'")
-    if not os.access(path.absolute().parent, os.W_OK):
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise _unwritable(path, f"'{above}' is no folder")
+    if not os.access(above, os.W_OK):
         raise _unwritable(path, "permission denied")
     if path.is_dir() and any(path.iterdir()) and not _is_ours(path):
         raise _unwritable(path, "the folder holds something else than a firmware library")
 
 
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a library in place of an earlier one, whole or not at all.
+    """Write a library, in place of an earlier one if there is one, whole or not at all.
 
     Raises:
         SerenityError: It cannot be written.
@@ -43,6 +45,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     check_folder(path)
     final = path.absolute()
     try:
+        final.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
         try:
             for name, data in files.items():
