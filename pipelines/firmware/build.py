@@ -21,6 +21,7 @@ from serenity_mlir.pipelines.firmware.place import place
 from serenity_mlir.pipelines.firmware.quantisation import with_quantisation
 from serenity_mlir.pipelines.firmware.targets import firmware_target
 from serenity_mlir.pipelines.iree_types import single_threaded
+from serenity_mlir.pipelines.lower import with_alignment
 from serenity_mlir.report import Footprint, Report
 
 _C_KEYWORDS = {
@@ -98,7 +99,7 @@ def build_firmware(
             *options.iree_flags,
             f"--iree-llvmcpu-static-library-output-path={path}",
         ]
-        stream = replace(options.stream, place=True)
+        stream = replace(with_alignment(options.stream, flags), place=True)
         compiled = compiler(
             model,
             replace(
@@ -128,9 +129,7 @@ def build_firmware(
                 file=str(model),
                 hint="--io external leaves them to the caller",
             )
-        program = place(
-            entries, compiled.source, arenas=arenas, alignment=options.stream.alignment or _ALIGNMENT
-        )
+        program = place(entries, compiled.source, arenas=arenas, alignment=stream.alignment or _ALIGNMENT)
     program = with_quantisation(program, compiled.source)
     check_object(found, target, file=str(model))
     library = Library(name, model.name, target.name, external, program, found)
