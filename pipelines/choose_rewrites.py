@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Trials
-from serenity_mlir.subsets import best_subset
+from serenity_mlir.subsets import EXHAUSTIVE, best_subset, shrunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def choose_rewrites(
     progress("choose rewrites")
     deadline = perf_counter() + time_limit
     before = trials.arena(NONE)  # which also finds the schedules that bounds are taken from
-    if trials.peak_stays(Keys(sites)):
+    if trials.peak_stays(NONE, Keys(sites)):
         best = NONE
         trials.hopeless |= Keys(sites)
     else:
@@ -74,14 +74,44 @@ def choose_rewrites(
 
 
 def _best(trials: Trials, sites: list[str], deadline: float) -> Keys:
-    patterns = dict.fromkeys(_pattern(key) for key in sites)
-    starts = [Keys(key for key in sites if _pattern(key) == pattern) for pattern in patterns]
-    return best_subset(
-        sites,
-        trials.arena,
-        late=lambda: perf_counter() > deadline,
-        starts=starts if len(starts) > 1 else (),
-    )
+    """All subsets of few sites; of many all at once, those of each pattern, and what the peak asks for."""
+
+    def late() -> bool:
+        return perf_counter() > deadline
+
+    if len(sites) <= EXHAUSTIVE:
+        return best_subset(sites, trials.arena, late=late)
+    best = _better(trials, NONE, Keys(sites))
+    patterns = list(dict.fromkeys(_pattern(key) for key in sites))
+    for pattern in patterns if len(patterns) > 1 else ():
+        if late():
+            break
+        best = _better(trials, best, Keys(key for key in sites if _pattern(key) == pattern))
+    best = _grown(trials, best, sites, late)
+    best = shrunk(best, [key for key in sites if key in best], trials.arena, late=late)
+    return _better(trials, best, _grown(trials, NONE, sites, late)) if best else best
+
+
+def _grown(trials: Trials, best: Keys, sites: list[str], late: Callable[[], bool]) -> Keys:
+    """With further sites, one after another, of those alone that can lower the peak as it is then."""
+    while not late():
+        further = [key for key in sites if key not in best]
+        near = [key for key in further if not late() and not trials.peak_stays(best, Keys([key]))]
+        if not near and not trials.peak_stays(best, Keys(further)):
+            near = further
+        found = best
+        for added in (*(Keys([key]) for key in near), Keys(near)):
+            if late() or trials.arena(found) < trials.arena(best):
+                break
+            found = _better(trials, found, best | added)
+        if found == best:
+            return best
+        best = found
+    return best
+
+
+def _better(trials: Trials, one: Keys, two: Keys) -> Keys:
+    return min(one, two, key=lambda keys: (trials.arena(keys), len(keys)))
 
 
 def _pattern(key: str) -> str:

@@ -19,6 +19,9 @@ from serenity_mlir.schedulers import schedule
 Keys = frozenset[str]
 NONE: Keys = frozenset()
 
+_KEPT = 3
+"""Copies that are kept where the last stage applies."""
+
 _BOUND_LIMIT = 0.2
 """Seconds for a bound that may save lowering a copy."""
 
@@ -43,17 +46,22 @@ class Considered:
     reason: str
 
 
-def apply_rewrites(program: Program, stages: Collection[Stage], keys: Keys) -> None:
-    """Bring a program through the stages' phases, and apply the chosen sites of each.
+def apply_stage(program: Program, stage: Stage, keys: Keys) -> None:
+    """Bring a program through a stage's phase, and apply the sites that are chosen there.
 
     Raises:
         CompilerError: IREE failed on the way.
     """
+    if program.phase != stage.phase:
+        program.to_phase(stage.phase)
+    for find in stage.patterns:
+        apply_sites(program.module, find, keys)
+
+
+def apply_rewrites(program: Program, stages: Collection[Stage], keys: Keys) -> None:
+    """Apply the chosen sites of all stages; raises as `apply_stage`."""
     for stage in stages:
-        if program.phase != stage.phase:
-            program.to_phase(stage.phase)
-        for find in stage.patterns:
-            apply_sites(program.module, find, keys)
+        apply_stage(program, stage, keys)
 
 
 @dataclass
@@ -83,21 +91,46 @@ class Trials:
     faults: dict[Keys, str] = field(default_factory=dict)
     hopeless: Keys = NONE
     reach: dict[str, frozenset[str]] = field(default_factory=dict)
-    _schedules: tuple[RegionSchedule, ...] = ()
+    _early: Keys = NONE
+    _staged: dict[Keys, Program] = field(default_factory=dict)
+    _schedules: dict[Keys, tuple[RegionSchedule, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find every site, with none of the earlier stages' and with all of them."""
-        for with_earlier in (True, False) if len(self.stages) > 1 else (True,):
+        first, *rest = self.stages
+        copy = self._at(first, NONE)
+        self._discover(copy, first)
+        copy.close()
+        for stage in rest:
+            for keys in dict.fromkeys((Keys(self.sites), NONE)):
+                try:
+                    copy = self._at(stage, keys)
+                except CompilerError:  # what all of them together lead to shows in their arena
+                    self.program.diagnostics.clear()
+                    continue
+                self._discover(copy, stage)
+                copy.close()
+
+    def _at(self, stage: Stage, keys: Keys) -> Program:
+        """A copy of the program where `stage` applies, with what is chosen of the stages before it.
+
+        Most of a trial's time goes into IREE's `global-optimization`: the last few of its results are kept.
+        """
+        before = self.stages[: self.stages.index(stage)]
+        if not before:
             copy = self.program.fork()
-            try:
-                for number, stage in enumerate(self.stages):
-                    if copy.phase != stage.phase:
-                        copy.to_phase(stage.phase)
-                    if with_earlier or number:
-                        self._discover(copy, stage)
-            except CompilerError:
-                self.program.diagnostics.clear()
-            copy.close()
+            if copy.phase != stage.phase:
+                copy.to_phase(stage.phase)
+            return copy
+        early = keys & self._early
+        if early not in self._staged:
+            staged = self.program.fork()
+            apply_rewrites(staged, before, early)
+            staged.to_phase(stage.phase)
+            self._staged[early] = staged
+            while len(self._staged) > _KEPT:
+                self._staged.pop(next(iter(self._staged))).close()
+        return self._staged[early].fork()
 
     def _discover(self, copy: Program, stage: Stage) -> None:
         for find in stage.patterns:
@@ -113,6 +146,8 @@ class Trials:
                     self.reach[key] = self.reach.get(key, frozenset()) | names_around(item.anchor)
                     self.sites += [] if known else [key]
             apply_sites(copy.module, find, chosen)
+        if stage is self.stages[0]:
+            self._early = Keys(self.sites)
 
     def _leave(self, key: str, reason: str) -> None:
         item = Considered(key, reason)
@@ -124,31 +159,34 @@ class Trials:
 
         Where the rest of the program has the peak that all of it has without rewrites, nothing can be won.
         """
-        if keys and keys not in self.arenas and self.peak_stays(keys):
+        if keys and keys not in self.arenas and self.peak_stays(NONE, keys):
             self.arenas[keys] = self.arena(NONE)
             self.hopeless |= keys if len(keys) == 1 else NONE
         if keys not in self.arenas:
-            copy = self.program.fork()
             try:
-                apply_rewrites(copy, self.stages, keys)
+                copy = self._at(self.stages[-1], keys)
+                apply_stage(copy, self.stages[-1], keys)
                 copy.to_phase("flow")
                 prediction = predict(copy, self.options)
                 found = prediction.arena
-                self._schedules = self._schedules if keys else prediction.schedules
+                self._schedules[keys] = prediction.schedules
+                copy.close()
             except CompilerError as error:
                 found = None
                 self.faults[keys] = error.message
                 self.program.diagnostics.clear()
-            copy.close()
             self.arenas[keys] = float("inf") if found is None else found
         return self.arenas[keys]
 
-    def peak_stays(self, keys: Keys) -> bool:
-        """Whether buffers that these rewrites cannot touch have the peak of the program without any."""
-        if self.arena(NONE) == float("inf"):
+    def peak_stays(self, base: Keys, keys: Keys) -> bool:
+        """Whether buffers that `keys` cannot touch have the peak of the program with the rewrites `base`.
+
+        Then no choice among `keys` makes it smaller.
+        """
+        if self.arena(base) == float("inf") or base not in self._schedules:
             return False
         names = frozenset[str]().union(*(self.reach[key] for key in keys))
-        model = [item for item in self._schedules if item.role == "model"]
+        model = [item for item in self._schedules[base] if item.role == "model"]
         top = max((item.schedule.peak for item in model if item.schedule is not None), default=0)
         graphs = [item.graph for item in model if item.graph is not None]
         return any(untouched_bound(graph, names) >= top for graph in graphs)

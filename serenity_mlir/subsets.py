@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T", bound=Hashable)
 Cost = Callable[[frozenset[T]], float]
 
-_EXHAUSTIVE = 4
+EXHAUSTIVE = 4
 """Items up to which every subset is tried."""
 
 
@@ -40,7 +40,7 @@ def best_subset(
         return min(one, two, key=lambda subset: (cost(subset), len(subset)))
 
     best = better(frozenset(), frozenset(items))
-    small = len(items) <= _EXHAUSTIVE
+    small = len(items) <= EXHAUSTIVE
     subsets = (frozenset(found) for size in range(1, len(items)) for found in combinations(items, size))
     for start in subsets if small else starts:
         if late():
@@ -52,10 +52,20 @@ def best_subset(
         if late():
             break
         best = better(best, best | {item})
-    return _shrunk(best, sorted(best, key=items.index), cost, late)
+    return shrunk(best, sorted(best, key=items.index), cost, late=late)
 
 
-def _shrunk(best: frozenset[T], order: Sequence[T], cost: Cost[T], late: Callable[[], bool]) -> frozenset[T]:
+def shrunk(
+    best: frozenset[T], order: Sequence[T], cost: Cost[T], *, late: Callable[[], bool]
+) -> frozenset[T]:
+    """A subset that costs no more, without items that it can do without: delta debugging.
+
+    Args:
+        best: Where to begin.
+        order: Its items; neighbours are left out together first.
+        cost: As for `best_subset`.
+        late: Whether time is up.
+    """
     size = max(len(best) // 2, 1)
     while best and not late():
         kept = [item for item in order if item in best]
