@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -114,7 +116,9 @@ def emit_source(library: Library) -> str:
 
 def prefix(library: Library, entry: Entry) -> str:
     """What an entry's names begin with: the library's name, and its own where it is not the only one."""
-    return library.name if len(library.program.entries) == 1 else f"{library.name}_{entry.name}"
+    if len(library.program.entries) == 1:
+        return library.name
+    return f"{library.name}_{re.sub('[^A-Za-z0-9_]', '_', entry.name)}"
 
 
 def described(tensor: Tensor) -> str:
@@ -139,6 +143,7 @@ def environment() -> jinja2.Environment:
 
 def _rendered(template: str, library: Library) -> str:
     program, table = library.program, _Table()
+    _check_names(library)
     entries = [
         _Entry(
             prefix(library, entry),
@@ -175,6 +180,16 @@ def _rendered(template: str, library: Library) -> str:
         library_version=LIBRARY_VERSION,
         helpers=[HELPERS[name] for name in library.object.needed if name in HELPERS],
     )
+
+
+def _check_names(library: Library) -> None:
+    names = [prefix(library, entry) for entry in library.program.entries]
+    for name, count in Counter(names).items():
+        if count > 1:
+            alike = [entry.name for entry in library.program.entries if prefix(library, entry) == name]
+            raise SerenityError(
+                f"the functions {', '.join(alike)} have one name in C, {name}", hint="rename one of them"
+            )
 
 
 def _row(command: Command, table: _Table, found: ObjectFile) -> _Row:
