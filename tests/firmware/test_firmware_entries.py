@@ -59,17 +59,8 @@ def test_entries_share_arena_and_weights(tmp_path: Path) -> None:
     assert said["memory"]["weights"] < 2 * 64
     binary = tmp_path / "program"
     flags = [*STRICT, *SANITIZERS, "-Dnet_PROFILE", "-I", str(library / "include"), "-include", "net.h"]
-    call(
-        [
-            "gcc",
-            *flags,
-            str(HERE / "entries.c"),
-            str(source),
-            str(library / "lib" / "net.o"),
-            "-o",
-            str(binary),
-        ]
-    )
+    parts = [HERE / "entries.c", library / "src" / "net.c", library / "lib" / "net.o"]
+    call(["gcc", *flags, *map(str, parts), "-o", str(binary)])
     done = subprocess.run([str(binary)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
