@@ -85,6 +85,7 @@ class Program:
     compute: Callable[..., Arrays]
 
 
+_S = "tensor<16x16xf32>"
 _T, _V, _W = "tensor<16x24xf32>", "tensor<16xf32>", "tensor<36x24xf32>"
 _REDUCED = f"""
     %ve = tensor.empty() : {_V}
@@ -103,15 +104,18 @@ PROGRAMS = {
         ((16, 24), (16, 24)),
         lambda x, y: [x + y, (x + y).sum(1)],
     ),
-    "input_comes_back": Program(
-        f"""func.func @main(%x: {_T}, %y: {_T}) -> ({_V}, {_T}) {{
+    "input_comes_back": Program(  # and its place would be the next product's
+        f"""func.func @main(%x: {_S}, %y: {_S}) -> ({_S}, {_S}) {{
+    %e = tensor.empty() : {_S}
     %zero = arith.constant 0.0 : f32
-    %s = arith.mulf %x, %y : {_T}
-    {_REDUCED}
-    return %r, %x : {_V}, {_T}
+    %z = linalg.fill ins(%zero : f32) outs(%e : {_S}) -> {_S}
+    %a = linalg.matmul ins(%x, %y : {_S}, {_S}) outs(%z : {_S}) -> {_S}
+    %b = linalg.matmul ins(%a, %y : {_S}, {_S}) outs(%z : {_S}) -> {_S}
+    %c = linalg.matmul ins(%b, %y : {_S}, {_S}) outs(%z : {_S}) -> {_S}
+    return %c, %x : {_S}, {_S}
   }}""",
-        ((16, 24), (16, 24)),
-        lambda x, y: [(x * y).sum(1), x],
+        ((16, 16), (16, 16)),
+        lambda x, y: [x @ y @ y @ y, x],
     ),
     "input_is_not_read": Program(
         f"""func.func @main(%x: {_T}, %y: {_T}) -> {_T} {{
