@@ -2,11 +2,13 @@
 
     python benchmarks/firmware.py [--targets NAME…] [NAMES…]
 
-Models come from ../shared/models. For each model and target: the arena, with inputs and outputs in it; the
-stack of a call, painted and read back in the emulator; flash from the linked map, for the object, for the
-generated source (its weights apart) and for what both take from libm and libgcc; instructions of one call
-(QEMU, -icount shift=0): as compiled by default, without rewrites and regions ("reordered"), and without any
-of it ("IREE's order"). Results are compared with onnxruntime's before a row is written.
+Models come from ../shared/models. For each model and target: the arena, with inputs and outputs in it; what
+IREE's runtime allocates for the same model (the slab of stock IREE in the best of its modes, inputs and
+outputs; its structures and code left out); the stack of a call, painted and read back in the emulator; flash
+from the linked map, for the object, for the generated source (its weights apart) and for what both take from
+libm and libgcc; instructions of one call (QEMU, -icount shift=0): as compiled by default, without rewrites
+and regions ("reordered"), and without any of it ("IREE's order"). Results are compared with onnxruntime's
+before a row is written.
 
 TFLM's arena is what its interpreter says of the model's TFLite twin, in a process of the Python that --tflm
 names, which has `tflite-micro` installed: "head" holds activations, inputs and outputs; "total" adds its
@@ -31,6 +33,7 @@ from firmware_harness import assert_agrees, build, compile_firmware, reference_c
 
 from serenity_mlir.pipelines.bench.result_file import table
 from serenity_mlir.pipelines.firmware.targets import firmware_target
+from serenity_mlir.report import read_report
 
 TFLM_VERSION = "0.dev20261023182759"
 TARGETS = ("cortex-m4f", "cortex-m7", "cortex-m55", "riscv32-imafc")
@@ -48,11 +51,11 @@ KINDS = {
     "order": ("--no-schedule", "--no-rewrite", "--no-regions"),
 }
 HEADS = (
-    *("model", "target", "arena", "TFLM head", "TFLM total", "stack"),
+    *("model", "target", "arena", "TFLM head", "TFLM total", "IREE's runtime", "stack"),
     *("weights", "object", "source", "libraries", "instructions", "reordered", "IREE's order"),
 )
 COLUMNS = (
-    *("stack", "weights", "object", "source", "libraries"),
+    *("runtime", "stack", "weights", "object", "source", "libraries"),
     *("instructions", "reordered", "order"),
 )
 _ASK = """\
@@ -71,10 +74,18 @@ def measured(model: Path, target_name: str, folder: Path) -> dict[str, int]:
     found: dict[str, int] = {}
     for kind, options in KINDS.items():
         place = folder / kind
-        library = compile_firmware(model, target_name, place / "lib", *options)
+        report = place / "report.json"
+        place.mkdir()
+        stock = ("--compare-stock", "--report", str(report)) if kind == "order" else ()
+        library = compile_firmware(model, target_name, place / "lib", *options, *stock)
         case = reference_case(model, library, "net")
         result = run(build(case, target, place / "b"), target, counting=True)
         assert_agrees(result, case)
+        if kind == "order":
+            memory = read_report(report).memory
+            if memory.stock is None:
+                raise ValueError("--compare-stock left no figures of stock")
+            found["runtime"] = sum(size or 0 for size in (memory.stock.best, memory.inputs, memory.outputs))
         if kind != "ours":
             found[kind] = result.figures["instructions"]
             continue
