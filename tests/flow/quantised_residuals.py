@@ -49,18 +49,21 @@ class _Builder:
 
 @st.composite
 def networks(draw: st.DrawFn) -> onnx.ModelProto:
-    """Up to four convolutions, some of whose results are added to their inputs."""
+    """Up to three blocks of one or two convolutions each, some with a sum of what went in and came out."""
     build = _Builder(draw(st.integers(0, 99)))
     side = size = draw(st.sampled_from([5, 8, 12]))
     x = build.requantised("x")
-    for _ in range(draw(st.integers(1, 4))):
-        kind = draw(st.sampled_from(["plain", "depthwise", "pointwise"] + ["strided"] * (size > 3)))
-        size = size // 2 if kind == "strided" else size
-        y = build.convolution(x, kind)
-        if draw(st.booleans()):
-            y = build.op("Relu", y)
-        y = build.requantised(y)
-        if kind != "strided" and draw(st.booleans()):
+    for _ in range(draw(st.integers(1, 3))):
+        kinds = draw(st.lists(st.sampled_from(["plain", "depthwise", "pointwise"]), min_size=1, max_size=2))
+        if size > 3 and draw(st.booleans()):
+            kinds[0], size = "strided", size // 2
+        y = x
+        for kind in kinds:
+            y = build.convolution(y, kind)
+            if draw(st.booleans()):
+                y = build.op("Relu", y)
+            y = build.requantised(y)
+        if kinds[0] != "strided" and draw(st.booleans()):
             y = build.requantised(build.op("Add", x, y))
         x = y
     x = draw(st.sampled_from([x, build.requantised(build.op("GlobalAveragePool", x))]))
