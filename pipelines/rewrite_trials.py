@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from serenity_mlir.dialect_passes.flow.patterns import PATTERNS as REGION_PATTERNS
 from serenity_mlir.dialect_passes.linalg.patterns import PATTERNS as LINALG_PATTERNS
-from serenity_mlir.dialect_passes.linalg.reach import names_around
+from serenity_mlir.dialect_passes.linalg.reach import names_around, sums_floats_around
 from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, apply_sites, keyed
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.graph import MemoryGraph
@@ -141,6 +141,10 @@ class Trials:
                     self._leave(key, item.reason)
                 elif self.exact and not item.exact:
                     self._leave(key, "it reassociates sums, and results are to stay exact")
+                elif self.exact and sums_floats_around(item.anchor):
+                    self._leave(
+                        key, "sums of floats next to it may be ordered anew, and results are to stay exact"
+                    )
                 else:
                     chosen.append(key)
                     self.reach[key] = self.reach.get(key, frozenset()) | names_around(item.anchor)

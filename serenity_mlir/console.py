@@ -92,7 +92,7 @@ def print_report(report: Report, *, traffic: bool = False) -> None:
             table.add_row(f"stock {name.replace('_', '-')}", "", _bytes(value), note)
     table.add_row("file order", _bytes(memory.file_order.peak), _bytes(memory.file_order.arena), "")
     table.add_row("final", _bytes(memory.final.peak), _bytes(memory.final.arena), _proof(report))
-    table.add_row("slab in the artefact", "", _bytes(memory.slab), _ratio(report))
+    table.add_row("slab that IREE allocates", "", _bytes(memory.slab), _ratio(report))
     table.add_section()
     owner = "caller-owned" if memory.io == "external" else "in the arena while needed"
     table.add_row("inputs", "", _bytes(memory.inputs), owner)
@@ -117,6 +117,11 @@ def print_report(report: Report, *, traffic: bool = False) -> None:
             f"absolute, {report.verify.max_rel:.3g} relative",
             markup=False,
         )
+    for rewrite in report.rewrites[:_SHOWN]:
+        saved = "" if rewrite.saved is None else f", without which {rewrite.saved:,} bytes more"
+        console.print(f"  {rewrite.pattern} at {rewrite.location}{saved}", markup=False)
+    if len(report.rewrites) > _SHOWN:
+        console.print(f"  and {len(report.rewrites) - _SHOWN} more rewrites", markup=False)
     for candidate in report.search:
         taken = (
             "taken" if candidate.taken else f"IREE fails: {candidate.fault[:60]} …" if candidate.fault else ""

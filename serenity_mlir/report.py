@@ -38,7 +38,7 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
     """All sizes in bytes; None where something has no constant size.
 
     Attributes:
-        file_order: Before scheduling, one op at a time.
+        file_order: Before scheduling, one op at a time; of the rewritten ops, where there are any.
         final: After everything that was asked for.
         lower_bound: No order needs less.
         optimal: Whether `final.arena` is proven to be the least.

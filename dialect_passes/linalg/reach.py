@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.execution_graph import node_names
-from serenity_mlir.dialect_passes.tensors.op_kinds import is_constant, nested_ops
+from serenity_mlir.dialect_passes.tensors.op_kinds import is_constant
 
 _NOT_REDUCING = (
     "tensor.",
@@ -22,25 +22,38 @@ _NOT_REDUCING = (
 def names_around(anchor: ir.Operation) -> frozenset[str]:
     """Nodes of the anchor, and of all ops from the reductions that feed it to those that it feeds.
 
-    What lies beyond has buffers of its own, whatever becomes of the anchor. An anchor with ops in
-    it, a function, reaches all of them.
+    What lies beyond has buffers of its own, whatever becomes of the anchor.
     """
-    if len(anchor.regions) and not len(anchor.results):
-        return frozenset(name for op in nested_ops(anchor) for name in node_names(op.location))
-    names: set[str] = set()
+    return frozenset(name for op in _ops_around(anchor) for name in node_names(op.location))
+
+
+def sums_floats_around(anchor: ir.Operation) -> bool:
+    """Whether the anchor or a reduction next to it adds up floats.
+
+    What IREE fuses into such an op decides about the code for it, and so about the order of its sums.
+    """
+    return any(_reduces(op) and any(map(_holds_floats, op.results)) for op in _ops_around(anchor))
+
+
+def _ops_around(anchor: ir.Operation) -> set[ir.Operation]:
+    found = {anchor}
     for step in (_producers, _users):
         seen = {anchor}
         work = [anchor]
         while work:
             op = work.pop()
-            names.update(node_names(op.location))
             if op is not anchor and _reduces(op):
                 continue
             for other in step(op):
                 if other not in seen:
                     seen.add(other)
                     work.append(other)
-    return frozenset(names)
+        found |= seen
+    return found
+
+
+def _holds_floats(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.ShapedType) and isinstance(value.type.element_type, ir.FloatType)
 
 
 def _producers(op: ir.Operation) -> Iterator[ir.Operation]:

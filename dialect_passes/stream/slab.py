@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.access import constant_index, lifetime
+from serenity_mlir.dialect_passes.stream.alignment import alignment_of
 from serenity_mlir.dialect_passes.stream.host_flow import HostFlow
 from serenity_mlir.dialect_passes.stream.regions import functions
 
@@ -167,6 +168,7 @@ def _inherit(sizes: dict[ir.Value, int], kinds: dict[ir.Value, str], flow: HostF
 
 
 def _exported(function: ir.Operation) -> int:
-    """Bytes of a function's results."""
+    """Bytes of a function's results, each aligned as where several share an allocation."""
+    alignment = alignment_of(function)
     exports = (op for op in _all(function) if op.name == "stream.tensor.export")
-    return sum(constant_index(op.operands[-1]) or 0 for op in exports)
+    return sum(-(-(constant_index(op.operands[-1]) or 0) // alignment) * alignment for op in exports)
