@@ -39,7 +39,7 @@ def check(model: Path, target_name: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", SMALL)
-@pytest.mark.parametrize("board", [*BOARDS, "cortex-m33", "riscv32-imac"])
+@pytest.mark.parametrize("board", [*BOARDS, "cortex-m33", "cortex-m55-mve", "riscv32-imac"])
 def test_small_networks(board: str, kind: str, tmp_path: Path) -> None:
     check(SMALL[kind](tmp_path / "m.onnx"), board, tmp_path)
 
