@@ -41,8 +41,13 @@ def _bytes_of(text: str, op: ir.Operation) -> bytes:
         return bytes(attribute.value_bytes)
     if not isinstance(attribute, ir.DenseElementsAttr):
         raise SerenityError(f"a constant is of no kind that firmware can hold: {text.strip()[:60]}")
-    _bytes_per_element(str(ir.ShapedType(attribute.type).element_type))
-    return np.ascontiguousarray(np.asarray(attribute)).tobytes()
+    element = str(ir.ShapedType(attribute.type).element_type)
+    _bytes_per_element(element)
+    try:
+        values = np.asarray(attribute)
+    except TypeError as error:  # a float type that NumPy has not
+        raise _refusal(element) from error
+    return np.ascontiguousarray(values).tobytes()
 
 
 def _hex_bytes(data: bytes, shaped: str, op: ir.Operation) -> bytes:
@@ -58,11 +63,15 @@ def _hex_bytes(data: bytes, shaped: str, op: ir.Operation) -> bytes:
 def _bytes_per_element(element: str) -> int:
     found = _WIDTH.fullmatch(element)
     if found is None or int(found[1]) % 8:
-        raise SerenityError(
-            f"constants of type {element} have no firmware form",
-            hint="use element types of whole bytes: i8, i16, i32, i64, f16, bf16, f32, f64",
-        )
+        raise _refusal(element)
     return int(found[1]) // 8
+
+
+def _refusal(element: str) -> SerenityError:
+    return SerenityError(
+        f"constants of type {element} have no firmware form",
+        hint="use element types of whole bytes: i8, i16, i32, i64, f16, f32, f64",
+    )
 
 
 def _resource_bytes(name: str, op: ir.Operation) -> bytes:
