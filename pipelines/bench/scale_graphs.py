@@ -16,6 +16,9 @@ from serenity_mlir.pipelines.bench.wiring import watts_strogatz
 _REACH = 20
 """How far back the ops of a local graph look."""
 
+_SMALLEST = {"ws": 4, "ws-unit": 4}
+"""Each of a Watts-Strogatz ring's nodes is tied to 4 before rewiring, which takes as many of them."""
+
 _CELL = 32
 """Nodes of each cell of a stack of randomly wired ones."""
 
@@ -24,7 +27,7 @@ def named(name: str, seed: int) -> MemoryGraph:
     """The graph of a name such as `ws64`: a kind of `KINDS` and its size.
 
     Raises:
-        UsageError: There is no such kind, or the size is missing.
+        UsageError: There is no such kind, or the size is missing or too small.
         SerenityError: networkx, which the kind needs, is not installed.
     """
     match = re.fullmatch(r"([a-z]+(?:-unit)?)([1-9][0-9]*)", name)
@@ -32,7 +35,10 @@ def named(name: str, seed: int) -> MemoryGraph:
         raise UsageError(
             f"no graph '{name}'", hint=f"graphs are {', '.join(f'{kind}N' for kind in KINDS)}, as in ws64"
         )
-    return KINDS[match[1]](int(match[2]), seed)
+    kind, size, smallest = match[1], int(match[2]), _SMALLEST.get(match[1], 1)
+    if size < smallest:
+        raise UsageError(f"no graph '{name}'", hint=f"the smallest of its kind is {kind}{smallest}")
+    return KINDS[kind](size, seed)
 
 
 def dataflow(preds: Sequence[Sequence[int]], sizes: Sequence[int]) -> MemoryGraph:

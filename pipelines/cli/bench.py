@@ -10,6 +10,7 @@ import click
 from serenity_mlir import console
 from serenity_mlir.pipelines.cli.bench_paper import paper
 from serenity_mlir.pipelines.cli.bench_scale import scale
+from serenity_mlir.pipelines.cli.seconds import Seconds
 
 
 @click.group()
@@ -20,7 +21,7 @@ def bench() -> None:
 @bench.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER|FILES]")
 @click.option(
-    "--limit", type=click.FloatRange(min=0), default=10.0, show_default=True, metavar="SECONDS",
+    "--limit", type=Seconds(), default=10.0, show_default=True, metavar="SECONDS",
     help="For each plan.",
 )  # fmt: skip
 @click.option(

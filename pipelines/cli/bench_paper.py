@@ -10,6 +10,7 @@ import click
 
 from serenity_mlir import console
 from serenity_mlir.errors import UsageError
+from serenity_mlir.pipelines.cli.seconds import Seconds
 
 _SEED = 0
 
@@ -20,7 +21,7 @@ _SEED = 0
     help="Holds SwiftNet's cells.  [default: looked for beside the checkout]",
 )  # fmt: skip
 @click.option(
-    "--time-limit", type=click.FloatRange(min=0), default=10.0, show_default=True, metavar="SECONDS",
+    "--time-limit", type=Seconds(), default=10.0, show_default=True, metavar="SECONDS",
     help="For each scheduler on each cell, and for each arena.",
 )  # fmt: skip
 @click.option(

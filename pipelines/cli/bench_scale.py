@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from serenity_mlir import console
+from serenity_mlir.pipelines.cli.seconds import Seconds
 from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
 
 
@@ -18,12 +19,12 @@ from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
     help="Graphs of each name, seeds 0 and up.",
 )  # fmt: skip
 @click.option(
-    "--limit", type=click.FloatRange(min=0), default=10.0, show_default=True, metavar="SECONDS",
+    "--limit", type=Seconds(), default=10.0, show_default=True, metavar="SECONDS",
     help="For each graph.",
 )  # fmt: skip
 @click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True)
 @click.option(
-    "--cp-sat", type=click.FloatRange(min=0), metavar="SECONDS",
+    "--cp-sat", type=Seconds(), metavar="SECONDS",
     help="Also ask OR-tools' CP-SAT for each graph, and fail if what it proves is another optimum.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), help="Also write markdown.")
@@ -41,7 +42,7 @@ def scale(  # noqa: PLR0913  (one parameter an option of the command)
     """Time the scheduler on generated GRAPHS.
 
     \b
-    wsN        Watts-Strogatz (N, 4, 0.75), buffers of 1 to 100 bytes
+    wsN        Watts-Strogatz (N, 4, 0.75), N at least 4, buffers of 1 to 100 bytes
     ws-unitN   the same with buffers of 1 byte
     randwireN  N of WS(32, 4, 0.75) one behind the other
     nasnetN    N normal cells of NASNet-A

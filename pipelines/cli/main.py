@@ -14,6 +14,7 @@ from serenity_mlir import __version__, console
 from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, UsageError
 from serenity_mlir.pipelines.cli.bench import bench
 from serenity_mlir.pipelines.cli.pack import pack
+from serenity_mlir.pipelines.cli.seconds import Seconds
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET
 from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
 
@@ -50,7 +51,7 @@ def _common(command: Any) -> Any:
         click.option("--exact", is_flag=True, help="Only rewrites that leave results bit-identical."),
         click.option(
             "--rewrite-limit",
-            type=click.FloatRange(min=0),
+            type=Seconds(),
             default=DEFAULT_REWRITE_LIMIT,
             show_default=True,
             metavar="SECONDS",
@@ -60,7 +61,7 @@ def _common(command: Any) -> Any:
         click.option("--no-schedule", is_flag=True, help="Keep the order of the file."),
         click.option(
             "--time-limit",
-            type=click.FloatRange(min=0),
+            type=Seconds(),
             default=DEFAULT_TIME_LIMIT,
             show_default=True,
             metavar="SECONDS",

@@ -9,6 +9,7 @@ import click
 
 from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded
+from serenity_mlir.pipelines.cli.seconds import Seconds
 
 
 @click.command()
@@ -25,7 +26,7 @@ from serenity_mlir.errors import BudgetExceeded
     help="What every offset is a multiple of.",
 )  # fmt: skip
 @click.option(
-    "--time-limit", type=click.FloatRange(min=0), default=10.0, show_default=True, metavar="SECONDS",
+    "--time-limit", type=Seconds(), default=10.0, show_default=True, metavar="SECONDS",
     help="Past it the best plan found is used.",
 )  # fmt: skip
 @click.option("--debug", is_flag=True, help="Show a traceback with an error.")

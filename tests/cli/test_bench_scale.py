@@ -51,6 +51,15 @@ def test_other_names_are_refused(name: str, capfd: pytest.CaptureFixture[str]) -
     assert f"no graph '{name}'" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_smallest_of_each_kind(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+    smallest = 4 if kind.startswith("ws") else 1
+    for size in range(1, smallest):
+        assert run(f"{kind}{size}") == UsageError.exit_status
+        assert f"the smallest of its kind is {kind}{smallest}" in capfd.readouterr().err
+    assert run(f"{kind}{smallest}", "--seeds", 2) == 0
+
+
 @pytest.mark.parametrize(("module", "arguments"), [("networkx", []), ("ortools", ["--cp-sat", 1])])
 def test_an_extra_that_is_absent_is_named(
     module: str, arguments: list[object], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

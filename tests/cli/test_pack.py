@@ -125,6 +125,15 @@ def test_no_input_and_no_place_for_the_output(
     assert run("pack", buffers) == 2
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "-1"])
+def test_time_that_no_clock_can_be_compared_with(
+    buffers: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], seconds: str
+) -> None:
+    assert run("pack", buffers, "-o", tmp_path / "plan.csv", "--time-limit", seconds) == 2
+    assert "--time-limit" in capfd.readouterr().err
+    assert not (tmp_path / "plan.csv").exists()
+
+
 def test_no_buffers(tmp_path: Path) -> None:
     source, output = tmp_path / "none.csv", tmp_path / "plan.csv"
     source.write_text("id,lower,upper,size\n")
