@@ -12,7 +12,9 @@ from serenity_mlir.arena.minimalloc_csv import Record, read_csv, to_csv
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.liveness import Slice
 
-names = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_size=1, max_size=8)
+names = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0"), min_size=1, max_size=8).filter(
+    lambda name: name == name.strip()
+)
 records = st.builds(
     lambda name, start, length, size, offset: Record(name, Slice(start, start + length, size), offset),
     names,
@@ -23,7 +25,7 @@ records = st.builds(
 )
 
 
-@given(st.lists(records, max_size=5), st.booleans())
+@given(st.lists(records, max_size=5, unique_by=lambda item: item.name), st.booleans())
 def test_round_trip(
     tmp_path_factory: pytest.TempPathFactory, items: list[Record], with_offsets: bool
 ) -> None:
@@ -43,6 +45,12 @@ def test_columns_in_any_order(tmp_path: Path) -> None:
     path = tmp_path / "plan.csv"
     path.write_text("size,id,upper,lower\r\n4,b1,3,0\r\n\r\n")
     assert read_csv(path) == [Record("b1", Slice(0, 3, 4))]
+
+
+def test_spaces_around_fields(tmp_path: Path) -> None:
+    path = tmp_path / "plan.csv"
+    path.write_text("id, lower , upper,\tsize\nb 1, 0,3 , +4\n  \n b2 ,-1, 0,2\n")
+    assert read_csv(path) == [Record("b 1", Slice(0, 3, 4)), Record("b2", Slice(-1, 0, 2))]
 
 
 @pytest.mark.parametrize(
@@ -71,13 +79,19 @@ def test_other_names_that_minimalloc_reads(tmp_path: Path, text: str) -> None:
         ("id,lower,upper,size,size\n", "line 1: column 'size' is repeated"),
         ("id,lower,upper,size\na,0,1,2\nb,0,1\n", "line 3: 3 fields for 4 columns"),
         ("id,lower,upper,size\na,0,x,2\n", "line 2: upper 'x' is not an integer"),
+        ("id,lower,upper,size\na,0,1,1_0\n", "line 2: size '1_0' is not an integer"),
+        ("id,lower,upper,size\na,0,1,\u0661\n", "line 2: size '\u0661' is not an integer"),
+        (f"id,lower,upper,size\na,0,1,{'9' * 5000}\n", "line 2: size has more than 100 digits"),
+        ("id;lower;upper;size\na;0;1;2\n", "line 1: fields are separated by semicolons, not by commas"),
+        ("id\tlower\tupper\tsize\n", "line 1: fields are separated by tabs, not by commas"),
+        ("id,lower,upper,size\na,0,1,2\n\na ,1,2,3\n", "line 4: id 'a' is that of line 2 already"),
         ("id,lower,upper,size\na,5,4,2\n", "line 2: upper 4 is before lower 5"),
         ("id,lower,upper,size\na,0,1,-2\n", "line 2: size -2 is negative"),
     ],
 )
 def test_errors_name_file_and_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "bad.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(SerenityError) as caught:
         read_csv(path)
     assert str(caught.value).splitlines()[0] == f"{path}: {message}"
