@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -10,15 +12,15 @@ import msgspec
 
 from serenity_mlir import console
 from serenity_mlir.dialect_passes.stream.schedule_execution import ARENA, EXTERNAL
-from serenity_mlir.errors import BudgetExceeded, SerenityError, UsageError
+from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.pipelines.arena_csv import arena_csv
+from serenity_mlir.pipelines.cli.budgets import check_budgets
 from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
 from serenity_mlir.pipelines.lower_rewritten import RewriteOptions
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.pipelines.search_fusion import compile_smallest
-from serenity_mlir.report import Report
 
 
 def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
@@ -53,37 +55,29 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
         raise UsageError("--verify runs the compiled module", hint=f"leave out --emit {emit}")
     if name is not None and emit != "firmware":
         raise UsageError("--name is for firmware", hint="say --emit firmware")
+    _check_packing(io, no_arena=no_arena)
     if output == report:
         raise UsageError("-o and --report name one file", hint="give them two")
     check_outputs([*([] if emit == "firmware" else [output]), *([report] if report else [])])
     io = io or (ARENA if emit == "firmware" else EXTERNAL)
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
+    made = CompileOptions(
+        emit="vmfb" if emit == "firmware" else emit,
+        phase=phase,
+        target=target,
+        iree_flags=iree_flags,
+        rewrite=RewriteOptions(not no_rewrite, not no_regions, exact, rewrite_limit),
+        stream=options,
+        debug_info=debug,
+    )
+    held = partial(check_budgets, options=made, searched=search is not None, ram=budget_ram, rom=budget_rom)
     if emit == "firmware":
         from serenity_mlir.pipelines.cli.firmware import emit_firmware  # noqa: PLC0415  (heavy)
 
-        made = CompileOptions(
-            target=target,
-            iree_flags=iree_flags,
-            rewrite=RewriteOptions(not no_rewrite, not no_regions, exact, rewrite_limit),
-            stream=options,
-        )
-        library = emit_firmware(model, output, name, made, compiler=_compiler(search), report=report)
-        _check_budgets(library, budget_ram, budget_rom)
+        held(emit_firmware(model, output, name, made, compiler=_compiler(search), report=report))
         return
     with console.progress() as progress:
-        compiled = _compiler(search)(
-            model,
-            CompileOptions(
-                emit=emit,
-                phase=phase,
-                target=target,
-                iree_flags=iree_flags,
-                rewrite=RewriteOptions(not no_rewrite, not no_regions, exact, rewrite_limit),
-                stream=options,
-                debug_info=debug,
-                progress=progress,
-            ),
-        )
+        compiled = _compiler(search)(model, replace(made, progress=progress))
         artefact = _artefact(compiled, emit, output)
         figures = compiled.report
         if verify and figures is not None:
@@ -103,7 +97,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
         )
     write_outputs({output: artefact} if report is None else {output: artefact, report: figures.to_json()})
     console.print_report(figures)
-    _check_budgets(figures, budget_ram, budget_rom)
+    held(figures)
 
 
 def run_analyze(  # noqa: PLR0913
@@ -128,6 +122,7 @@ def run_analyze(  # noqa: PLR0913
     debug: bool,
 ) -> None:
     """`serenity analyze`."""
+    _check_packing(io, no_arena=no_arena)
     if csv_path is not None and no_arena:
         raise UsageError("--csv writes the arena that is planned", hint="leave out --no-arena")
     if csv_path is not None and csv_path == json_path:
@@ -161,6 +156,14 @@ def _compiler(search: str | None) -> Callable[[Path, CompileOptions], Compiled]:
     return compile_model if search is None else compile_smallest
 
 
+def _check_packing(io: str | None, *, no_arena: bool) -> None:
+    if io == ARENA and no_arena:
+        raise UsageError(
+            "--io arena plans the one arena, and --no-arena leaves packing to IREE",
+            hint="leave out one of them",
+        )
+
+
 def _check_phase(phase: str) -> None:
     if phase not in PHASES:
         raise UsageError(f"no phase '{phase}'", hint=f"phases are {', '.join(PHASES)}")
@@ -172,35 +175,3 @@ def _artefact(compiled: Compiled, emit: str, output: Path) -> bytes:
     if output.suffix == ".mlirbc":
         return compiled.program.bytecode()
     return (compiled.program.print_ir() + "\n").encode()
-
-
-def _check_budgets(report: Report, ram: int | None, rom: int | None) -> None:
-    memory = report.memory
-    if ram is not None:
-        if memory.ram is None:
-            raise BudgetExceeded("RAM has no constant size, so no budget can hold it", file=report.model.path)
-        if memory.ram > ram:
-            raise BudgetExceeded(_over_ram(report, ram), file=report.model.path, hint=_ways_below(report))
-    needed = memory.weights + (memory.code or 0)
-    if rom is not None and needed > rom:
-        what = "weights are" if memory.code is None else "weights and code are"
-        raise BudgetExceeded(
-            f"{what} {needed:,} bytes, {needed - rom:,} more than the budget of {rom:,}",
-            file=report.model.path,
-            hint="quantise or prune the model",
-        )
-
-
-def _over_ram(report: Report, budget: int) -> str:
-    memory = report.memory
-    text = f"RAM is {memory.ram:,} bytes, {(memory.ram or 0) - budget:,} more than the budget of {budget:,}"
-    if report.peak is not None:
-        live = "".join(f"\n    {size:>12,}  {name}" for name, size in report.peak.buffers)
-        text += f"\n  live at the peak, {report.peak.op}:{live}"
-    return text
-
-
-def _ways_below(report: Report) -> str:
-    if report.memory.optimal:
-        return "the order is proven optimal: only a smaller model, or smaller tensors at the peak, fit"
-    return "raise --time-limit: the order is not proven optimal yet"
