@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded
 from serenity_mlir.pipelines.cli.seconds import Seconds
+
+if TYPE_CHECKING:
+    from serenity_mlir.arena.extent import Placed
 
 
 @click.command()
@@ -23,7 +27,7 @@ from serenity_mlir.pipelines.cli.seconds import Seconds
 )
 @click.option(
     "--alignment", type=click.IntRange(min=1), default=1, show_default=True, metavar="BYTES",
-    help="What every offset is a multiple of.",
+    help="What every offset is a multiple of; sizes are taken as they are.",
 )  # fmt: skip
 @click.option(
     "--time-limit", type=Seconds(), default=10.0, show_default=True, metavar="SECONDS",
@@ -36,9 +40,11 @@ def pack(  # noqa: PLR0913  (one parameter an option of the command)
     """Find offsets for the buffers of INPUT.csv in the smallest arena.
 
     Both files are minimalloc's: columns id,lower,upper,size, and offset in the output; offsets
-    that the input has are left out of account.
+    that the input has are left out of account. The arena ends with its last buffer: that the next
+    multiple of the alignment lies beyond the capacity is no matter.
     """
-    from serenity_mlir.arena import check_plan, plan  # noqa: PLC0415  (as late as in the other commands)
+    from serenity_mlir.arena import check_plan  # noqa: PLC0415  (as late as in the other commands)
+    from serenity_mlir.arena.extent import plan_extent  # noqa: PLC0415
     from serenity_mlir.arena.minimalloc_csv import read_csv, to_csv  # noqa: PLC0415
     from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs  # noqa: PLC0415
 
@@ -46,25 +52,27 @@ def pack(  # noqa: PLR0913  (one parameter an option of the command)
     records = read_csv(buffers)
     check_outputs([output])
     slices = [record.slice for record in records]
-    arena = plan(slices, alignment=alignment, time_limit=time_limit, capacity=capacity or 0)
-    check_plan(slices, arena.offsets, arena.size, alignment=alignment)
-    if capacity is not None and arena.size > capacity:
-        raise _over_capacity(str(buffers), arena.size, arena.lower_bound, capacity)
+    arena = plan_extent(slices, alignment=alignment, time_limit=time_limit, capacity=capacity or 0)
+    check_plan(slices, arena.offsets, arena.extent, alignment=alignment)
+    if capacity is not None and arena.extent > capacity:
+        raise _over_capacity(str(buffers), arena, capacity, ended=arena.seconds < time_limit)
     placed = [replace(record, offset=offset) for record, offset in zip(records, arena.offsets, strict=True)]
     write_outputs({output: to_csv(placed).encode()})
     proof = "proven minimal" if arena.optimal else f"no plan needs less than {arena.lower_bound:,}"
-    console.print_line(f"{len(records):,} buffers in {arena.size:,} bytes, {proof}; {arena.seconds:.2f} s")
+    console.print_line(f"{len(records):,} buffers in {arena.extent:,} bytes, {proof}; {arena.seconds:.2f} s")
 
 
-def _over_capacity(file: str, size: int, bound: int, capacity: int) -> BudgetExceeded:
-    if bound > capacity:
+def _over_capacity(file: str, arena: Placed, capacity: int, *, ended: bool) -> BudgetExceeded:
+    if arena.lower_bound > capacity:
         return BudgetExceeded(
-            f"no plan fits {capacity:,} bytes: at least {bound:,} are needed, which is proven",
+            f"no plan fits {capacity:,} bytes: at least {arena.lower_bound:,} are needed, which is proven",
             file=file,
-            hint=f"the smallest arena found has {size:,} bytes",
+            hint=f"the smallest arena found has {arena.extent:,} bytes",
         )
     return BudgetExceeded(
-        f"no plan was found that fits {capacity:,} bytes; the smallest arena found has {size:,}",
+        f"no plan was found that fits {capacity:,} bytes; the smallest arena found has {arena.extent:,}",
         file=file,
-        hint="raise --time-limit: it is not proven that none fits",
+        hint="it is not proven that none fits, but more time finds none: take a smaller --alignment"
+        if ended
+        else "raise --time-limit: it is not proven that none fits",
     )

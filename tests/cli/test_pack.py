@@ -66,6 +66,20 @@ def test_alignment(buffers: Path, tmp_path: Path) -> None:
     planned(buffers, output, 12, alignment=4)
 
 
+@pytest.mark.parametrize("capacity", [74, 100, 127])
+def test_what_alignment_leaves_after_the_last_buffer_is_not_needed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], capacity: int
+) -> None:
+    source, output = tmp_path / "buffers.csv", tmp_path / "plan.csv"
+    source.write_text("id,lower,upper,size\na,0,2,10\nb,0,2,10\n")
+    arguments = ("pack", source, "-o", output, "--alignment", 64)
+    assert run(*arguments, "--capacity", capacity) == 0
+    planned(source, output, 74, alignment=64)
+    assert "2 buffers in 74 bytes, proven minimal" in capsys.readouterr().err
+    assert run(*arguments, "--capacity", 73) == EXIT_OVER_BUDGET
+    assert "no plan fits 73 bytes: at least 74 are needed, which is proven" in capsys.readouterr().err
+
+
 def test_minimallocs_own_example(tmp_path: Path) -> None:
     if not EXAMPLE.exists():
         pytest.skip(f"{EXAMPLE} is absent: minimalloc's benchmarks are not part of the project")
