@@ -75,8 +75,10 @@ def _refusal(element: str) -> SerenityError:
 
 
 def _resource_bytes(name: str, op: ir.Operation) -> bytes:
-    """Of a resource, which MLIR writes after the op that uses it."""
+    """Of a resource, which MLIR writes at the end of the module."""
     name = name.strip('"')
+    while op.parent is not None:
+        op = op.parent.operation
     found = re.search(rf'"?{re.escape(name)}"?: "0x([0-9A-Fa-f]*)"', str(op))
     if found is None:
         raise SerenityError(f"the constant '{name}' cannot be read back")

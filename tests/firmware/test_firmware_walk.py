@@ -142,8 +142,9 @@ def test_refusals_name_the_op(body: str, what: str) -> None:
     assert "m.mlir" in str(error.value)
 
 
-def read(value: str) -> bytes:
-    text = f"util.func private @f() {{ %c = util.buffer.constant : !util.buffer = {value}\nutil.return }}"
+def read(value: str, resources: str = "") -> bytes:
+    constant = f"%c = util.buffer.constant : !util.buffer = {value}"
+    text = f"util.func private @f() {{ {constant}\nutil.return }}\n{resources}"
     module = ir.Module.parse(text)
     (made, _) = module.body.operations[0].regions[0].blocks[0].operations
     return constant_bytes(made.operation)
@@ -165,6 +166,13 @@ def read(value: str) -> bytes:
 def test_bytes_of_constants(value: str, expected: bytes) -> None:
     with make_context():
         assert read(value) == expected
+
+
+def test_bytes_of_resources() -> None:
+    resources = '{-# dialect_resources: {builtin: {blob: "0x040000000102030405060708"}} #-}'
+    value = "#util.composite<12xi8, [dense_resource<blob> : tensor<2xi32>, dense<0> : vector<4xi8>]>"
+    with make_context():
+        assert read(value, resources) == bytes([*range(1, 9), 0, 0, 0, 0])
 
 
 @pytest.mark.parametrize("value", ["dense<[1, 2]> : tensor<2xi4>", "dense<1.0> : tensor<2xbf16>"])
