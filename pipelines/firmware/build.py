@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from serenity_mlir.pipelines.firmware.quantisation import with_quantisation
 from serenity_mlir.pipelines.firmware.targets import firmware_target
 from serenity_mlir.pipelines.iree_types import single_threaded
 from serenity_mlir.pipelines.lower import with_alignment
+from serenity_mlir.pipelines.scratch import VARIABLE
 from serenity_mlir.report import Footprint, Report
 
 _C_KEYWORDS = {
@@ -91,7 +93,9 @@ def build_firmware(
     if not options.stream.arena:
         raise UsageError("firmware has the planned arena only", hint="leave out --no-arena")
     external = options.stream.io == "external"
-    with tempfile.TemporaryDirectory(prefix="serenity-") as folder:
+    # Where there is a folder that outlives a crash of the compiler and is removed then, it is in that.
+    scratch = os.environ.get(VARIABLE) or None
+    with tempfile.TemporaryDirectory(prefix="serenity-", dir=scratch) as folder:
         path = Path(folder, f"{name}.o")
         flags = [
             *_FLAGS,
