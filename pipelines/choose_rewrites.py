@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Trials
+from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Price, Trials
 from serenity_mlir.subsets import EXHAUSTIVE, best_subset, shrunk
 
 
@@ -25,6 +25,8 @@ class Choice:
         before: The arena without rewrites; None where it has no constant size.
         after: With those taken.
         tried: Sets of sites whose arena was found out.
+        price: Beside memory, without rewrites and with those taken; None where there was nothing to choose.
+        latency: Modelled, as a multiple of that without rewrites.
     """
 
     taken: dict[str, int | None]
@@ -32,10 +34,13 @@ class Choice:
     before: int | None
     after: int | None
     tried: int
+    price: tuple[Price, Price] | None = None
+    latency: float = 1.0
 
     def without_any(self) -> Choice:
         """The choice with all of what was taken left alone."""
-        return replace(self, taken={}, after=self.before)
+        price = None if self.price is None else (self.price[0], self.price[0])
+        return replace(self, taken={}, after=self.before, price=price, latency=1.0)
 
     def with_reasons(self, reasons: Mapping[str, str]) -> Choice:
         """The choice with further sites among those left alone."""
@@ -70,7 +75,16 @@ def choose_rewrites(
     taken = {key: _saved(trials, best, key) for key in sites if key in best}
     reasons = {key: _reason(trials, best, key) for key in sites if key not in best}
     left = (*trials.left, *(Considered(key, reason) for key, reason in reasons.items()))
-    return Choice(taken, left, _bytes(before), _bytes(after), len(trials.arenas))
+    known = NONE in trials.prices and best in trials.prices
+    return Choice(
+        taken,
+        left,
+        _bytes(before),
+        _bytes(after),
+        len(trials.arenas),
+        (trials.prices[NONE], trials.prices[best]) if known else None,
+        trials.latency(best),
+    )
 
 
 def _best(trials: Trials, sites: list[str], deadline: float) -> Keys:
@@ -81,7 +95,8 @@ def _best(trials: Trials, sites: list[str], deadline: float) -> Keys:
 
     if len(sites) <= EXHAUSTIVE:
         return best_subset(sites, trials.arena, late=late)
-    best = _better(trials, NONE, Keys(sites))
+    fast = Keys(key for key in sites if not trials.balanced or not trials.slowed[key])
+    best = _better(trials, NONE, fast)
     patterns = list(dict.fromkeys(_pattern(key) for key in sites))
     for pattern in patterns if len(patterns) > 1 else ():
         if late():
@@ -126,7 +141,7 @@ def _saved(trials: Trials, best: Keys, key: str) -> int | None:
 def _reason(trials: Trials, best: Keys, key: str) -> str:
     for keys in (best | {key}, Keys([key])):
         if keys in trials.faults:
-            return f"IREE does not compile it: {trials.faults[keys]}"
+            return trials.faults[keys]
     if key in trials.hopeless:
         return "the peak is that of ops that the rewrite cannot reach"
     if best | {key} in trials.arenas or Keys([key]) in trials.arenas:

@@ -23,6 +23,7 @@ from serenity_mlir.report import (
     NotTaken,
     OffChip,
     PeakOp,
+    Price,
     RegionInfo,
     Report,
     Rewrite,
@@ -70,6 +71,7 @@ def build_report(
         ),
         peak=peak_op(result),
         traffic=off_chip(result.schedules),
+        price=_price(choice),
         considered=[] if choice is None else [_considered(item) for item in choice.considered],
         warnings=[*(note.message for note in source.notes), *result.notes, *result.warnings],
     )
@@ -79,6 +81,18 @@ def _rewrites(choice: Choice | None) -> list[Rewrite]:
     taken = {} if choice is None else choice.taken
     parted = ((*key.partition(" at ")[::2], saved) for key, saved in taken.items())
     return [Rewrite(*item) for item in parted]
+
+
+def _price(choice: Choice | None) -> Price | None:
+    if choice is None or choice.price is None:
+        return None
+    before, after = choice.price
+    return Price(
+        macs=(before.macs, after.macs),
+        ops=(before.ops, after.ops),
+        weights=(before.weights, after.weights),
+        latency=choice.latency,
+    )
 
 
 def _considered(item: Considered) -> NotTaken:

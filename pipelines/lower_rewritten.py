@@ -11,7 +11,15 @@ from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower import Lowered, lower_to
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.phases import PHASES
-from serenity_mlir.pipelines.rewrite_trials import REGIONS, REWRITES, Keys, Stage, Trials, apply_rewrites
+from serenity_mlir.pipelines.rewrite_trials import (
+    DISPATCHES,
+    REGIONS,
+    REWRITES,
+    Keys,
+    Stage,
+    Trials,
+    apply_rewrites,
+)
 
 _ATTEMPTS = 4
 """How often sites that IREE cannot compile are left out and others chosen, before all are left alone."""
@@ -25,18 +33,20 @@ class RewriteOptions:
         ops: Whether the model's own ops may be rewritten.
         regions: Whether dispatch regions may be formed.
         exact: Only what leaves results bit-identical.
+        balanced: Nothing that is modelled to make an inference more than a tenth slower.
         time_limit: Seconds for the choice.
     """
 
     ops: bool = True
     regions: bool = True
     exact: bool = False
+    balanced: bool = True
     time_limit: float = 20.0
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """What is asked for, in the order of IREE's phases."""
-        return (*((REWRITES,) if self.ops else ()), *((REGIONS,) if self.regions else ()))
+        return (*((REWRITES,) if self.ops else ()), *((REGIONS, DISPATCHES) if self.regions else ()))
 
 
 def lower_rewritten(
@@ -59,7 +69,7 @@ def lower_rewritten(
     """
     if PHASES.index(program.phase) < PHASES.index("input"):
         program.to_phase("input")
-    trials = Trials(program.fork(), options, rewriting.stages, rewriting.exact)
+    trials = Trials(program.fork(), options, rewriting.stages, rewriting.exact, rewriting.balanced)
     banned: dict[str, str] = {}
     choice = choose_rewrites(trials, time_limit=rewriting.time_limit, progress=progress)
     for attempt in range(_ATTEMPTS):

@@ -229,10 +229,11 @@ def lower_stream(
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The arena, None where it has no constant size, and the schedules that lead to it."""
+    """The arena, None where it has no constant size, the schedules that lead to it, and bytes of weights."""
 
     arena: int | None
     schedules: tuple[RegionSchedule, ...]
+    weights: int
 
 
 def predict(program: Program, options: StreamOptions) -> Prediction:
@@ -250,15 +251,16 @@ def predict(program: Program, options: StreamOptions) -> Prediction:
     SerializePass().apply(program.module)
     run(program, _ASYNC)
     StripSerializePass().apply(program.module)
+    weights = io_sizes(program.module).weights
     schedules, _ = order_execution(program.module, _scheduling(options))
     run(program, _ALLOCATE)
     limit = _PLAN * options.time_limit
     if options.io == ARENA:
         whole = _whole(schedules, program, options)
         if whole is not None:
-            return Prediction(whole.final.arena, tuple(schedules))
+            return Prediction(whole.final.arena, tuple(schedules), weights)
     found, _ = _footprint(program, options.alignment, ours=options.arena, time_limit=limit)
-    return Prediction(found.arena, tuple(schedules))
+    return Prediction(found.arena, tuple(schedules), weights)
 
 
 def _whole(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
+from serenity_mlir.dialect_passes.flow.patterns import DISPATCH_PATTERNS
 from serenity_mlir.dialect_passes.flow.patterns import PATTERNS as REGION_PATTERNS
+from serenity_mlir.dialect_passes.linalg.macs import macs, total_macs
 from serenity_mlir.dialect_passes.linalg.patterns import PATTERNS as LINALG_PATTERNS
 from serenity_mlir.dialect_passes.linalg.reach import names_around, sums_floats_around
-from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, apply_sites, keyed
+from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, Site, apply_sites, keyed
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.pipelines.iree_api import Program
@@ -20,7 +22,13 @@ Keys = frozenset[str]
 NONE: Keys = frozenset()
 
 _KEPT = 3
-"""Copies that are kept where the last stage applies."""
+"""Copies that are kept for each stage."""
+
+_SLOWER = 1.3
+"""What a slowed reduction takes more, as a share of its time: the most that was measured (guarded reads)."""
+
+_TOLERATED = 0.1
+"""How much slower a network may get, by what is modelled."""
 
 _BOUND_LIMIT = 0.2
 """Seconds for a bound that may save lowering a copy."""
@@ -36,6 +44,16 @@ class Stage:
 
 REWRITES = Stage("input", LINALG_PATTERNS)
 REGIONS = Stage("global-optimization", REGION_PATTERNS)
+DISPATCHES = Stage("dispatch-creation", DISPATCH_PATTERNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a program costs beside memory: multiply-accumulates, ops in its regions, bytes of weights."""
+
+    macs: int
+    ops: int
+    weights: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,85 +91,93 @@ class Trials:
         options: Of order and arena: bytes are counted as they want it.
         stages: Where sites are looked for.
         exact: Leave out rewrites that reassociate sums of floats.
+        balanced: Leave out sets that are modelled to be more than a tenth slower.
         sites: Keys in the order in which rewrites apply.
         left: What no rewrite fits.
         arenas: Of the sets that were tried; infinite where IREE fails or sizes are no constants.
         faults: What IREE said where it failed.
         hopeless: Sites that cannot reach the peak.
         reach: The model's nodes that a site may touch.
+        slowed: Multiply-accumulates of the reductions that a site slows.
+        prices: Of the sets that were tried.
     """
 
     program: Program
     options: StreamOptions
     stages: tuple[Stage, ...]
     exact: bool
+    balanced: bool
     sites: list[str] = field(default_factory=list)
     left: list[Considered] = field(default_factory=list)
     arenas: dict[Keys, float] = field(default_factory=dict)
     faults: dict[Keys, str] = field(default_factory=dict)
     hopeless: Keys = NONE
     reach: dict[str, frozenset[str]] = field(default_factory=dict)
-    _early: Keys = NONE
-    _staged: dict[Keys, Program] = field(default_factory=dict)
+    slowed: dict[str, int] = field(default_factory=dict)
+    prices: dict[Keys, Price] = field(default_factory=dict)
+    _stage_of: dict[str, int] = field(default_factory=dict)
+    _staged: dict[int, dict[Keys, Program]] = field(default_factory=dict)
     _schedules: dict[Keys, tuple[RegionSchedule, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find every site, with none of the earlier stages' and with all of them."""
-        first, *rest = self.stages
-        copy = self._at(first, NONE)
-        self._discover(copy, first)
-        copy.close()
-        for stage in rest:
+        for number in range(len(self.stages)):
             for keys in dict.fromkeys((Keys(self.sites), NONE)):
                 try:
-                    copy = self._at(stage, keys)
+                    copy = self._at(number, keys)
                 except CompilerError:  # what all of them together lead to shows in their arena
                     self.program.diagnostics.clear()
                     continue
-                self._discover(copy, stage)
+                self._discover(copy, number)
                 copy.close()
 
-    def _at(self, stage: Stage, keys: Keys) -> Program:
-        """A copy of the program where `stage` applies, with what is chosen of the stages before it.
+    def _at(self, number: int, keys: Keys) -> Program:
+        """A copy of the program where a stage applies, with what is chosen of the stages before it.
 
-        Most of a trial's time goes into IREE's `global-optimization`: the last few of its results are kept.
+        Most of a trial's time goes into IREE's `global-optimization`: the last few copies are kept.
         """
-        before = self.stages[: self.stages.index(stage)]
-        if not before:
-            copy = self.program.fork()
+        stage = self.stages[number]
+        early = Keys(key for key in keys if self._stage_of[key] < number)
+        kept = self._staged.setdefault(number, {})
+        if early not in kept:
+            copy = self._at(number - 1, early) if number else self.program.fork()
+            if number:
+                apply_stage(copy, self.stages[number - 1], early)
             if copy.phase != stage.phase:
                 copy.to_phase(stage.phase)
-            return copy
-        early = keys & self._early
-        if early not in self._staged:
-            staged = self.program.fork()
-            apply_rewrites(staged, before, early)
-            staged.to_phase(stage.phase)
-            self._staged[early] = staged
-            while len(self._staged) > _KEPT:
-                self._staged.pop(next(iter(self._staged))).close()
-        return self._staged[early].fork()
+            kept[early] = copy
+            while len(kept) > _KEPT:
+                kept.pop(next(iter(kept))).close()
+        return kept[early].fork()
 
-    def _discover(self, copy: Program, stage: Stage) -> None:
-        for find in stage.patterns:
+    def _discover(self, copy: Program, number: int) -> None:
+        for find in self.stages[number].patterns:
             chosen = []
             for key, item in keyed(find(copy.module)):
-                known = key in self.reach
-                if isinstance(item, Refusal):
-                    self._leave(key, item.reason)
-                elif self.exact and not item.exact:
-                    self._leave(key, "it reassociates sums, and results are to stay exact")
-                elif self.exact and sums_floats_around(item.anchor):
-                    self._leave(
-                        key, "sums of floats next to it may be ordered anew, and results are to stay exact"
-                    )
-                else:
-                    chosen.append(key)
-                    self.reach[key] = self.reach.get(key, frozenset()) | names_around(item.anchor)
-                    self.sites += [] if known else [key]
+                reason = item.reason if isinstance(item, Refusal) else self._inexact(item)
+                if isinstance(item, Refusal) or reason:
+                    self._leave(key, reason)
+                    continue
+                chosen.append(key)
+                self.sites += [] if key in self.reach else [key]
+                self.reach[key] = self.reach.get(key, frozenset()) | names_around(item.anchor)
+                self.slowed[key] = max(self.slowed.get(key, 0), sum(map(macs, item.slows)))
+                self._stage_of[key] = number
             apply_sites(copy.module, find, chosen)
-        if stage is self.stages[0]:
-            self._early = Keys(self.sites)
+
+    def _inexact(self, site: Site) -> str:
+        """Why results might not stay bit-identical, where they have to."""
+        if self.exact and not site.exact:
+            return "it reassociates sums, and results are to stay exact"
+        if self.exact and sums_floats_around(site.anchor):
+            return "sums of floats next to it may be ordered anew, and results are to stay exact"
+        return ""
+
+    def latency(self, keys: Keys) -> float:
+        """Modelled time of an inference with these rewrites, as a multiple of that without."""
+        total = self.prices[NONE].macs if NONE in self.prices else 0
+        slowed = sum(self.slowed[key] for key in keys)
+        return 1 + (_SLOWER * min(slowed / total, 1.0) if total else 0.0)
 
     def _leave(self, key: str, reason: str) -> None:
         item = Considered(key, reason)
@@ -166,18 +192,25 @@ class Trials:
         if keys and keys not in self.arenas and self.peak_stays(NONE, keys):
             self.arenas[keys] = self.arena(NONE)
             self.hopeless |= keys if len(keys) == 1 else NONE
+        if keys not in self.arenas and self.balanced and keys and self.latency(keys) > 1 + _TOLERATED:
+            self.faults[keys] = "it is modelled to be more than a tenth slower; --objective memory allows it"
+            self.arenas[keys] = float("inf")
         if keys not in self.arenas:
             try:
-                copy = self._at(self.stages[-1], keys)
+                copy = self._at(len(self.stages) - 1, keys)
                 apply_stage(copy, self.stages[-1], keys)
+                work = total_macs(copy.module)
                 copy.to_phase("flow")
                 prediction = predict(copy, self.options)
                 found = prediction.arena
+                graphs = (item.graph for item in prediction.schedules if item.role == "model")
+                ops = sum(len(graph.ops) for graph in graphs if graph is not None)
+                self.prices[keys] = Price(work, ops, prediction.weights)
                 self._schedules[keys] = prediction.schedules
                 copy.close()
             except CompilerError as error:
                 found = None
-                self.faults[keys] = error.message
+                self.faults[keys] = f"IREE does not compile it: {error.message}"
                 self.program.diagnostics.clear()
             self.arenas[keys] = float("inf") if found is None else found
         return self.arenas[keys]

@@ -112,6 +112,18 @@ class Rewrite(msgspec.Struct, frozen=True):
     saved: int | None
 
 
+class Price(msgspec.Struct, frozen=True):
+    """What rewrites cost beside memory, each before and after: MACs, ops in regions, bytes of weights.
+
+    `latency` is modelled, as a multiple of that without rewrites.
+    """
+
+    macs: tuple[int, int]
+    ops: tuple[int, int]
+    weights: tuple[int, int]
+    latency: float
+
+
 class NotTaken(msgspec.Struct, frozen=True):
     """A place where a rewrite was considered and not taken, and why."""
 
@@ -183,6 +195,7 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     warnings: list[str] = []
     search: list[Candidate] = []
     considered: list[NotTaken] = []
+    price: Price | None = None
 
     def to_json(self) -> bytes:
         """The report as indented JSON."""

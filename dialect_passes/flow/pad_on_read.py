@@ -79,7 +79,7 @@ def find(module: ir.Operation) -> Iterator[Site | Refusal]:
             yield Refusal(PATTERN, op, reason)
         elif readers:
             exact = all(_of_integers(reader.op) for reader in readers)
-            yield Site(PATTERN, op, exact, partial(_unpad, padded))
+            yield Site(PATTERN, op, exact, partial(_unpad, padded), tuple(reader.op for reader in readers))
 
 
 def _padded(op: ir.Operation) -> _Padded | None:

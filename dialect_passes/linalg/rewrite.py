@@ -20,12 +20,14 @@ class Site:
         anchor: The op that is replaced. No two sites of a pattern have the same.
         exact: Whether results stay bit-identical; False where sums are reassociated.
         apply: Do it. The module is valid before and after.
+        slows: Reductions whose code gets slower by it.
     """
 
     pattern: str
     anchor: ir.Operation
     exact: bool
     apply: Callable[[], None]
+    slows: tuple[ir.Operation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

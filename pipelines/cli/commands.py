@@ -40,6 +40,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     no_rewrite: bool,
     no_regions: bool,
     exact: bool,
+    objective: str,
     rewrite_limit: float,
     compare_stock: bool,
     verify: bool,
@@ -66,7 +67,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
         phase=phase,
         target=target,
         iree_flags=iree_flags,
-        rewrite=RewriteOptions(not no_rewrite, not no_regions, exact, rewrite_limit),
+        rewrite=_rewriting(no_rewrite, no_regions, exact, objective, rewrite_limit),
         stream=options,
         debug_info=debug,
     )
@@ -113,6 +114,7 @@ def run_analyze(  # noqa: PLR0913
     no_rewrite: bool,
     no_regions: bool,
     exact: bool,
+    objective: str,
     rewrite_limit: float,
     compare_stock: bool,
     json_path: Path | None,
@@ -138,7 +140,7 @@ def run_analyze(  # noqa: PLR0913
                 phase="stream",
                 target=target,
                 iree_flags=iree_flags,
-                rewrite=RewriteOptions(not no_rewrite, not no_regions, exact, rewrite_limit),
+                rewrite=_rewriting(no_rewrite, no_regions, exact, objective, rewrite_limit),
                 stream=options,
                 progress=progress,
             ),
@@ -150,6 +152,12 @@ def run_analyze(  # noqa: PLR0913
         outputs[csv_path] = arena_csv(compiled.stream, file=str(model)).encode()
     write_outputs(outputs)
     console.print_report(compiled.report, traffic=traffic)
+
+
+def _rewriting(
+    no_rewrite: bool, no_regions: bool, exact: bool, objective: str, limit: float
+) -> RewriteOptions:
+    return RewriteOptions(not no_rewrite, not no_regions, exact, objective == "balanced", limit)
 
 
 def _compiler(search: str | None) -> Callable[[Path, CompileOptions], Compiled]:

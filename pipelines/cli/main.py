@@ -48,6 +48,13 @@ def _common(command: Any) -> Any:
             "--no-rewrite", is_flag=True, help="Do not split convolutions of concatenations and the like."
         ),
         click.option("--no-regions", is_flag=True, help="Leave it to IREE what runs in one dispatch."),
+        click.option(
+            "--objective",
+            type=click.Choice(["balanced", "memory"]),
+            default="balanced",
+            show_default=True,
+            help="Rewrites may slow an inference by a tenth, as modelled; or the least memory at any price.",
+        ),
         click.option("--exact", is_flag=True, help="Only rewrites that leave results bit-identical."),
         click.option(
             "--rewrite-limit",

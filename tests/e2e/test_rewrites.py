@@ -88,6 +88,14 @@ def test_the_slab_falls_by_a_third_and_results_agree(depthwise: bool, tmp_path: 
     assert taken.location == "last"
     assert taken.saved == slab_of(plain) - slab_of(report)
     assert report.memory.weights == plain.memory.weights
+    # 16 x 16 x 3 x 3 products for each of 4 x 32 x 32 elements, and those of the last convolution.
+    last = 9 * BRANCHES * CHANNELS if depthwise else BRANCHES * CHANNELS * CHANNELS
+    work = SIZE * SIZE * (BRANCHES * CHANNELS * CHANNELS * 9 + last)
+    assert report.price is not None
+    assert report.price.macs == (work, work)
+    assert report.price.weights == (plain.memory.weights, report.memory.weights)
+    assert report.price.ops[1] == report.schedule.ops
+    assert report.price.latency == 1.0
     # Stock is measured on the model as it is.
     assert report.memory.stock is not None
     assert report.memory.stock.best is not None
@@ -122,13 +130,29 @@ def test_exact_leaves_floats_next_to_each_other_alone(tmp_path: Path) -> None:
 def test_exact_takes_what_adds_up_integers(tmp_path: Path) -> None:
     path = tmp_path / "depthwise.onnx"
     path.write_bytes(depthwise_int8().SerializeToString())
-    _, report = compile_model(path, tmp_path)
-    _, exact = compile_model(path, tmp_path, "--exact", "--verify")
+    _, report = compile_model(path, tmp_path, "--objective", "memory")
+    _, exact = compile_model(path, tmp_path, "--exact", "--verify", "--objective", "memory")
     assert report.rewrites
     assert [item.pattern for item in exact.rewrites] == [item.pattern for item in report.rewrites]
     assert slab_of(exact) == slab_of(report)
     assert exact.verify is not None
     assert exact.verify.max_abs == 0
+
+
+def test_what_is_slow_is_for_memory_alone(tmp_path: Path) -> None:
+    """Padding on reading slows the one convolution by more than a tenth."""
+    path = tmp_path / "depthwise.onnx"
+    path.write_bytes(depthwise_int8().SerializeToString())
+    _, balanced = compile_model(path, tmp_path)
+    _, memory = compile_model(path, tmp_path, "--objective", "memory", "--verify")
+    assert slab_of(memory) < slab_of(balanced)
+    assert "pad-on-read" in {item.pattern for item in memory.rewrites}
+    assert "pad-on-read" not in {item.pattern for item in balanced.rewrites}
+    assert any("a tenth slower" in item.reason for item in balanced.considered)
+    assert memory.price is not None
+    assert memory.price.latency > 1.1
+    assert memory.verify is not None
+    assert memory.verify.max_abs == 0
 
 
 def test_what_iree_cannot_compile_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
