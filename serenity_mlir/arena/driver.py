@@ -12,6 +12,9 @@ from serenity_mlir.arena.problem import Problem, segments
 from serenity_mlir.arena.result import ArenaPlan
 from serenity_mlir.liveness import Slice
 
+_FREE = 200_000
+"""Slices, each with those that overlap it, that heuristics look at even if time is up: tenths of a second."""
+
 
 def plan(
     slices: Sequence[Slice], *, alignment: int = 64, time_limit: float = 5.0, capacity: int = 0
@@ -21,7 +24,8 @@ def plan(
     Args:
         slices: Half-open live ranges, sizes in bytes.
         alignment: Bytes that every offset and the arena's size are multiples of.
-        time_limit: Seconds after which the best plan so far is returned.
+        time_limit: Seconds after which the best plan so far is returned. One heuristic is always
+            run to its end, and of small problems all are.
         capacity: Bytes that are small enough: nothing smaller is looked for, nor proven.
 
     Returns:
@@ -71,12 +75,15 @@ def _validate(slices: Sequence[Slice], alignment: int) -> None:
 def _pack(problem: Problem, floor: int, deadline: float) -> tuple[str, Packing]:
     """A packing of one part, no lower than `floor` needs it, and the name of what found it."""
     best: tuple[int, str, list[int]] | None = None
-    for name, offsets in heuristics(problem):
+    cost = len(problem) + sum(map(len, problem.neighbours))
+    for tried, (name, offsets) in enumerate(heuristics(problem), 1):
         reached = height(problem, offsets)
         if best is None or reached < best[0]:
             best = reached, name, offsets
         if best[0] <= floor:
             return name, Packing(offsets, reached, floor, 0)
+        if tried * cost >= _FREE and time.monotonic() >= deadline:
+            return best[1], Packing(best[2], best[0], floor, 0)
     assert best is not None  # noqa: S101
     packing = minimise(problem, best[2], floor, deadline)
     return best[1] if packing.height == best[0] else "search", packing

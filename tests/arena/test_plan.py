@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
@@ -11,12 +12,12 @@ from arena_cases import ABOVE_PEAK, CAPACITY, interval_slices, load_challenging,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from serenity_mlir.arena import check_plan, plan
+from serenity_mlir.arena import check_plan, driver, plan
 from serenity_mlir.arena.exact import luby
 from serenity_mlir.arena.first_fit import height, heuristics
 from serenity_mlir.arena.iree_layout import PackSlice, iree_layout
 from serenity_mlir.arena.preordered import Preordered
-from serenity_mlir.arena.problem import Sections, segments
+from serenity_mlir.arena.problem import Problem, Sections, segments
 from serenity_mlir.arena.search import OutOfBudget, Refuted, Search
 from serenity_mlir.arena.selection import SELECTIONS
 from serenity_mlir.liveness import Slice
@@ -277,3 +278,22 @@ def test_challenging_instances_fit(name: str) -> None:
 
 def test_luby() -> None:
     assert [luby(position) for position in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+
+
+def test_without_time_large_problems_get_one_heuristic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of slices that each overlap a hundred: all heuristics take seconds, time limit or not."""
+    draw = random.Random(0)
+    starts = [draw.randrange(4000) for _ in range(4000)]
+    items = [Slice(start, start + draw.randint(1, 100), draw.randint(1, 999)) for start in starts]
+    tried: list[str] = []
+
+    def counted(problem: Problem) -> Iterator[tuple[str, list[int]]]:
+        for name, offsets in heuristics(problem):
+            tried.append(name)
+            yield name, offsets
+
+    monkeypatch.setattr(driver, "heuristics", counted)
+    result = plan(items, alignment=1, time_limit=0)
+    check_plan(items, result.offsets, result.size, alignment=1)
+    assert result.lower_bound <= result.size
+    assert len(tried) == 1

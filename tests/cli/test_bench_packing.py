@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+import serenity_mlir.pipelines.bench.packing as work
+from serenity_mlir.arena import ArenaPlan, plan
+from serenity_mlir.liveness import Slice
 from serenity_mlir.pipelines.bench.packing import HEADINGS, instances, measure, row
 from serenity_mlir.pipelines.cli import main as cli
 
@@ -42,6 +46,24 @@ def test_rows_say_what_was_not_reached(folder: Path) -> None:
     assert (fits[:3], fits[6:8]) == (["a.10", "4", "10"], ["10", "yes"])
     assert all(0 <= float(seconds) < 1 for seconds in fits[3:5])
     assert fails[3:5] == ["-", "-"]
+
+
+def test_the_smallest_arena_is_no_larger_than_one_that_fitted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_to_fit(
+        slices: Sequence[Slice], *, alignment: int, time_limit: float, capacity: int = 0
+    ) -> ArenaPlan:
+        found = plan(slices, alignment=alignment, time_limit=time_limit, capacity=capacity)
+        return found if capacity else ArenaPlan((0, 6, 10, 15), 18, 7, "poor", seconds=time_limit)
+
+    monkeypatch.setattr(work, "plan", only_to_fit)
+    found = measure(instances([folder])[0], limit=1)
+    assert None not in found.fits
+    assert found.smallest.size == 10
+    assert found.smallest.lower_bound == 10
+    assert found.smallest.seconds == 1
+    assert row(found)[6] == "10"
 
 
 def test_table_and_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
