@@ -58,7 +58,7 @@ def best_schedule(graph: MemoryGraph, *, time_limit: float, max_states: int) -> 
     Args:
         graph: What to order.
         time_limit: Wall time to spend, in seconds.
-        max_states: Search states to spend. They bound the memory: up to 150 bytes each in graphs
+        max_states: Search states to spend, never more. They bound the memory: up to 150 bytes each in graphs
             of 100 to 1,000 ops, 2,000 bytes in graphs of 5,000, whose bitmasks are longer (measured:
             peak resident set).
 

@@ -55,7 +55,7 @@ def schedule(
         graph: What to order.
         method: One of `METHODS`.
         time_limit: Wall time to spend, in seconds.
-        max_states: Search states to spend. They bound the memory: see `best_schedule` and
+        max_states: Search states to spend, never more. They bound the memory: see `best_schedule` and
             `dynamic_programming` for what one takes.
 
     Raises:

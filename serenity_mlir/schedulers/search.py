@@ -216,7 +216,8 @@ class Search:
         before = self.states
         while not (self.proven or budget.spent or self.states - before >= budget.states):
             for end, other in ((forward, backward), (backward, forward)):
-                met = end.advance(self._level, self.ceiling, other, self._chunk)
+                left = budget.states - (self.states - before)
+                met = end.advance(self._level, self.ceiling, other, min(self._chunk, left))
                 if met is not None:
                     full = end.side.full
                     done = met if end is forward else full ^ met

@@ -194,6 +194,7 @@ def test_a_search_cut_short_tells_the_truth(graph: MemoryGraph) -> None:
     for states in (1, 2, 4, 8):
         found = schedule(graph, max_states=states)
         assert graph.is_legal(found.order)
+        assert found.states <= states
         assert found.lower_bound <= optimum(graph) <= found.peak == peak(graph, found.order)
 
 

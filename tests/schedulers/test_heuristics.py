@@ -79,12 +79,13 @@ def test_windows_bring_a_beam_nearer() -> None:
     assert mean(after) - 1 < 0.7 * (mean(before) - 1)
 
 
-@pytest.mark.parametrize(("states", "above"), [(50, 0.05), (200, 0.035)])
+@pytest.mark.parametrize(("states", "above"), [(400, 0.05), (800, 0.015)])
 def test_a_schedule_cut_short_is_near_the_optimum_and_its_gap_holds(states: int, above: float) -> None:
-    """The whole anytime path: baselines, search, beams and windows. Measured: 3.3% and 2.2% above."""
+    """The whole anytime path: baselines, search, beams and windows. Measured: 4.3% and 0.7% above."""
     ratios = []
     for seed in SEEDS:
         found = schedule(wired(32, seed), max_states=states)
+        assert found.states <= states
         assert found.lower_bound <= exact(seed) <= found.peak
         assert exact(seed) >= (1 - found.gap) * found.peak - 1e-9
         ratios.append(found.peak / exact(seed))

@@ -70,12 +70,12 @@ def dynamic_programming(
         step_time_limit: Seconds that one step may take, T of Algorithm 2.
     """
     start = perf_counter()
+    if not side.prepare(budget):
+        return DpResult(Outcome.TIMEOUT, (), 0, 0, perf_counter() - start)
     step: dict[int, _Partial] = {side.ready: _Partial(0, side.live, 0, 0, None)}
     pruned, bound, states = inf, 0, 1
     budget.charge(1)
     outcome = Outcome.SOLUTION
-    if not side.prepare(budget):
-        return DpResult(Outcome.TIMEOUT, (), 0, 0, perf_counter() - start)
     for _ in side.problem.nodes:
         following: dict[int, _Partial] = {}
         deadline = perf_counter() + step_time_limit
@@ -84,9 +84,13 @@ def dynamic_programming(
                 outcome = Outcome.TIMEOUT
                 break
             known = len(following)
-            pruned = min(pruned, _extend(side, signature, partial, following, soft_budget))
+            cut_off = _extend(side, signature, partial, following, known + budget.states, soft_budget)
             budget.charge(len(following) - known)
             states += len(following) - known
+            if cut_off is None:
+                outcome = Outcome.TIMEOUT
+                break
+            pruned = min(pruned, cut_off)
         if outcome is Outcome.TIMEOUT:
             break
         step = following
@@ -99,10 +103,19 @@ def dynamic_programming(
     return DpResult(outcome, order, bound, states, perf_counter() - start)
 
 
-def _extend(
-    side: Side, signature: int, partial: _Partial, following: dict[int, _Partial], soft_budget: float
-) -> float:
-    """Runs each ready node after `partial`; returns the least peak that was pruned."""
+def _extend(  # noqa: PLR0913, PLR0917
+    side: Side,
+    signature: int,
+    partial: _Partial,
+    following: dict[int, _Partial],
+    room: int,
+    soft_budget: float,
+) -> float | None:
+    """Runs each ready node after `partial`.
+
+    Returns:
+        The least peak that was pruned; None if `following` would hold more than `room` signatures.
+    """
     pruned, rest = inf, signature
     while rest:
         low = rest & -rest
@@ -114,6 +127,8 @@ def _extend(
             pruned = min(pruned, peak)
             continue
         memo = following.get(signature ^ low | new)
+        if memo is None and len(following) >= room:
+            return None
         if memo is None or peak < memo.peak:
             following[signature ^ low | new] = _Partial(
                 peak, partial.live + net, partial.done | low, low, partial

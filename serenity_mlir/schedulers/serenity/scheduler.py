@@ -48,7 +48,7 @@ class Serenity:
         Args:
             graph: What to order.
             time_limit: Wall time to spend, in seconds.
-            max_states: Signatures to memoise.
+            max_states: Signatures to memoise, never more.
 
         Raises:
             CheckFailed: The order found is not legal or not what it was said to be: our fault.
