@@ -7,13 +7,19 @@ import time
 from collections.abc import Sequence
 
 from serenity_mlir.arena.exact import Packing, minimise
-from serenity_mlir.arena.first_fit import height, heuristics
+from serenity_mlir.arena.first_fit import height, heuristics, sweep
 from serenity_mlir.arena.problem import Problem, segments
 from serenity_mlir.arena.result import ArenaPlan
 from serenity_mlir.liveness import Slice
 
 _FREE = 200_000
 """Slices, each with those that overlap it, that heuristics look at even if time is up: tenths of a second."""
+
+_A_SECOND = 2_000_000
+"""How many of them are listed and looked at in a second, at the least (measured: 4 million)."""
+
+_MOST = 100_000_000
+"""How many of them are listed at all: that takes a gigabyte."""
 
 
 def plan(
@@ -25,7 +31,8 @@ def plan(
         slices: Half-open live ranges, sizes in bytes.
         alignment: Bytes that every offset and the arena's size are multiples of.
         time_limit: Seconds after which the best plan so far is returned. One heuristic is always
-            run to its end, and of small problems all are.
+            run to its end, and of small problems all are; where thousands of slices are live at
+            once, the only one.
         capacity: Bytes that are small enough: nothing smaller is looked for, nor proven.
 
     Returns:
@@ -75,15 +82,23 @@ def _validate(slices: Sequence[Slice], alignment: int) -> None:
 def _pack(problem: Problem, floor: int, deadline: float) -> tuple[str, Packing]:
     """A packing of one part, no lower than `floor` needs it, and the name of what found it."""
     best: tuple[int, str, list[int]] | None = None
-    cost = len(problem) + sum(map(len, problem.neighbours))
+    if not affordable(problem, deadline):
+        offsets = sweep(problem)
+        return "sweep", Packing(offsets, height(problem, offsets), floor, 0)
     for tried, (name, offsets) in enumerate(heuristics(problem), 1):
         reached = height(problem, offsets)
         if best is None or reached < best[0]:
             best = reached, name, offsets
         if best[0] <= floor:
             return name, Packing(offsets, reached, floor, 0)
-        if tried * cost >= _FREE and time.monotonic() >= deadline:
+        if tried * (len(problem) + problem.pairs) >= _FREE and time.monotonic() >= deadline:
             return best[1], Packing(best[2], best[0], floor, 0)
     assert best is not None  # noqa: S101
     packing = minimise(problem, best[2], floor, deadline)
     return best[1] if packing.height == best[0] else "search", packing
+
+
+def affordable(problem: Problem, deadline: float) -> bool:
+    """Whether time and memory suffice to look at each slice with all that overlap it, once."""
+    cost = len(problem) + problem.pairs
+    return cost <= min(_MOST, max(_FREE, (deadline - time.monotonic()) * _A_SECOND))

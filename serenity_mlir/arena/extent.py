@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from serenity_mlir.arena.driver import plan
+from serenity_mlir.arena.driver import affordable, plan
 from serenity_mlir.arena.first_fit import place
 from serenity_mlir.arena.problem import Problem
 from serenity_mlir.liveness import Slice
@@ -130,6 +130,8 @@ def _rearranged(
         tuple(slices[index].end for index in live),
         tuple(-(-slices[index].size // alignment) for index in live),
     )
+    if not affordable(problem, deadline):
+        return
     for order in _orders(problem, [offsets[index] // alignment for index in live], live_spares):
         if time.monotonic() >= deadline:
             break

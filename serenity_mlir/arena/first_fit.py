@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
 
 from serenity_mlir.arena.problem import Problem
 
@@ -44,6 +46,40 @@ def place(problem: Problem, order: Sequence[int], *, best_fit: bool = False) -> 
             top = max(top, offset + height)
         offsets[index] = top if chosen < 0 else chosen
     return offsets
+
+
+def sweep(problem: Problem) -> list[int]:
+    """Offsets by first fit in order of time, of equals the largest first, from a list of what is free.
+
+    It looks at no pairs of slices, so it serves problems that have too many.
+    """
+    order = sorted(range(len(problem)), key=lambda i: (problem.starts[i], -problem.sizes[i]))
+    offsets = [0] * len(problem)
+    live: list[tuple[int, int]] = []
+    free = [(0, sum(problem.sizes))]
+    for index in order:
+        while live and live[0][0] <= problem.starts[index]:
+            _, ended = heappop(live)
+            _release(free, offsets[ended], offsets[ended] + problem.sizes[ended])
+        size = problem.sizes[index]
+        gap = next(at for at, (start, end) in enumerate(free) if end - start >= size)
+        start, end = free[gap]
+        offsets[index] = start
+        free[gap : gap + 1] = [(start + size, end)] if start + size < end else []
+        heappush(live, (problem.ends[index], index))
+    return offsets
+
+
+def _release(free: list[tuple[int, int]], start: int, end: int) -> None:
+    """Adds a range to sorted ranges that are free, as one with those that it touches."""
+    first = last = bisect_left(free, (start, end))
+    if last < len(free) and free[last][0] == end:
+        end = free[last][1]
+        last += 1
+    if first and free[first - 1][1] == start:
+        first -= 1
+        start = free[first][0]
+    free[first:last] = [(start, end)]
 
 
 def height(problem: Problem, offsets: Sequence[int]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,13 @@ class Problem:
     def peak(self) -> int:
         """The most units live at once: a lower bound on every arena."""
         return live_peak(self.starts, self.ends, self.sizes)
+
+    @cached_property
+    def pairs(self) -> int:
+        """How many neighbours all slices have together: what `neighbours` costs in time and memory."""
+        starts, ends = sorted(self.starts), sorted(self.ends)
+        ranges = zip(self.starts, self.ends, strict=True)
+        return sum(bisect_left(starts, end) - bisect_right(ends, start) - 1 for start, end in ranges)
 
     @cached_property
     def neighbours(self) -> list[list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from itertools import permutations
 
 import pytest
@@ -85,3 +86,14 @@ def test_the_slice_that_was_rounded_up_most_is_the_last(sizes: tuple[int, ...]) 
     check_plan(items, found.offsets, found.extent, alignment=64)
     assert found.optimal
     assert found.extent == sum(-(-size // 64) * 64 for size in sizes) - max(-size % 64 for size in sizes)
+
+
+def test_a_problem_too_large_for_its_time() -> None:
+    draw = random.Random(0)
+    items = [
+        Slice(draw.randrange(3000), 3000 + draw.randint(1, 3000), draw.randint(1, 999)) for _ in range(6000)
+    ]
+    began = time.monotonic()
+    found = plan_extent(items, alignment=64, time_limit=0)
+    assert time.monotonic() - began < 3  # listing what overlaps would take longer
+    check_plan(items, found.offsets, found.extent, alignment=64)

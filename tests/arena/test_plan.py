@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from serenity_mlir.arena import check_plan, driver, plan
 from serenity_mlir.arena.exact import luby
-from serenity_mlir.arena.first_fit import height, heuristics
+from serenity_mlir.arena.first_fit import height, heuristics, sweep
 from serenity_mlir.arena.iree_layout import PackSlice, iree_layout
 from serenity_mlir.arena.preordered import Preordered
 from serenity_mlir.arena.problem import Problem, Sections, segments
@@ -280,20 +280,51 @@ def test_luby() -> None:
     assert [luby(position) for position in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
 
 
-def test_without_time_large_problems_get_one_heuristic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Thousands of slices that each overlap a hundred: all heuristics take seconds, time limit or not."""
+@settings(deadline=None)
+@given(interval_slices(20))
+def test_a_sweep_is_a_plan(items: list[Slice]) -> None:
+    for _, part in segments(items, 1):
+        assert part.pairs == sum(map(len, part.neighbours))
+        offsets = sweep(part)
+        own = [Slice(*fields) for fields in zip(part.starts, part.ends, part.sizes, strict=True)]
+        check_plan(own, offsets, height(part, offsets), alignment=1)
+        assert part.peak <= height(part, offsets) <= sum(part.sizes)
+
+
+def test_a_sweep_uses_what_was_freed() -> None:
+    items = [Slice(0, 2, 5), Slice(0, 3, 5), Slice(0, 6, 5), Slice(3, 6, 10), Slice(4, 6, 1)]
+    ((_, part),) = segments(items, 1)
+    assert sweep(part) == [0, 5, 10, 0, 15]
+
+
+@pytest.mark.parametrize("longest", [100, 4000])
+def test_without_time_large_problems_are_swept(monkeypatch: pytest.MonkeyPatch, longest: int) -> None:
+    """Where slices overlap hundreds of others each, heuristics take seconds, time limit or not."""
+    draw = random.Random(0)
+    starts = [draw.randrange(4000) for _ in range(6000)]
+    items = [Slice(start, start + draw.randint(1, longest), draw.randint(1, 999)) for start in starts]
+    monkeypatch.setattr(driver, "heuristics", None)
+    result = plan(items, alignment=1, time_limit=0)
+    check_plan(items, result.offsets, result.size, alignment=1)
+    assert result.method == "sweep"
+    assert result.lower_bound <= result.size
+
+
+def test_time_is_looked_at_between_heuristics(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(0)
     starts = [draw.randrange(4000) for _ in range(4000)]
     items = [Slice(start, start + draw.randint(1, 100), draw.randint(1, 999)) for start in starts]
     tried: list[str] = []
 
-    def counted(problem: Problem) -> Iterator[tuple[str, list[int]]]:
+    def slow(problem: Problem) -> Iterator[tuple[str, list[int]]]:
         for name, offsets in heuristics(problem):
             tried.append(name)
+            now.append(now[-1] + 1)
             yield name, offsets
 
-    monkeypatch.setattr(driver, "heuristics", counted)
-    result = plan(items, alignment=1, time_limit=0)
+    now = [0.0]
+    monkeypatch.setattr(driver, "heuristics", slow)
+    monkeypatch.setattr(driver.time, "monotonic", lambda: now[-1])
+    result = plan(items, alignment=1, time_limit=2)
     check_plan(items, result.offsets, result.size, alignment=1)
-    assert result.lower_bound <= result.size
-    assert len(tried) == 1
+    assert len(tried) == 2
