@@ -96,13 +96,13 @@ def _best(trials: Trials, sites: list[str], deadline: float) -> Keys:
     if len(sites) <= EXHAUSTIVE:
         return best_subset(sites, trials.arena, late=late)
     fast = Keys(key for key in sites if not trials.balanced or not trials.slowed[key])
-    best = _better(trials, NONE, fast)
+    best = _grown(trials, _better(trials, NONE, fast), sites, late)
     patterns = list(dict.fromkeys(_pattern(key) for key in sites))
     for pattern in patterns if len(patterns) > 1 else ():
         if late():
             break
-        best = _better(trials, best, Keys(key for key in sites if _pattern(key) == pattern))
-    best = _grown(trials, best, sites, late)
+        alone = _better(trials, best, Keys(key for key in sites if _pattern(key) == pattern))
+        best = best if alone == best else _grown(trials, alone, sites, late)
     best = shrunk(best, [key for key in sites if key in best], trials.arena, late=late)
     return _better(trials, best, _grown(trials, NONE, sites, late)) if best else best
 
