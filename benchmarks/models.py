@@ -4,8 +4,10 @@
 
 Models come from ../shared/models ("shared"), from the onnx package ("light", which get random
 weights) and from examples/networks.py ("networks"). For each: what stock allocates in its three
-modes and their best; what we allocate, read back from the compiled module; whether that is
-proven optimal for the dispatches that IREE forms; whether live peak and arena are the same;
+modes and their best; what we allocate with the ops and dispatches as they are ("order alone"), and with
+rewrites and regions chosen, read back from the compiled module; how long an inference takes beside
+stock's (medians of paired runs on one core); whether the slab is proven optimal for the dispatches
+that IREE forms; whether live peak and arena are the same;
 how much more the runtime's allocator held than the slab, the inputs and the outputs (outputs that
 share an allocation are aligned in it: up to 63 bytes after each but the last); and how far
 results of two invocations are from onnxruntime's, relative to the largest value of each output,
@@ -21,6 +23,7 @@ from pathlib import Path
 
 from circumstances import REPO, SETS, models, with_weights, write
 from harness import compile_model, run_twice
+from latency import latency_ratio, stock_artefact
 
 from serenity_mlir.pipelines.bench.result_file import table
 from serenity_mlir.pipelines.importing.load import load_model
@@ -30,13 +33,15 @@ from serenity_mlir.pipelines.verify import compare, random_inputs
 
 HEADS = (
     *("model", "stock max-concurrency", "stock min-peak-memory", "stock debug", "best of stock"),
-    *("slab", "best / slab", "optimal", "peak = arena", "allocator - slab - in - out"),
+    *("order alone", "slab", "best / slab", "latency / stock's", "optimal", "peak = arena"),
+    "allocator - slab - in - out",
     *("max. rel. error", "max. abs. error", "agrees"),
 )
 
 
 def measured(model: Path, folder: Path) -> list[str]:
     """A row of the table."""
+    _, plain = compile_model(model, folder, "--no-rewrite", "--no-regions")
     artefact, report = compile_model(model, folder, "--compare-stock")
     memory = report.memory
     if memory.stock is None:
@@ -52,11 +57,22 @@ def measured(model: Path, folder: Path) -> list[str]:
     errors = [compare(results, expected, reference_name()) for results in found]
     stock = memory.stock
     ratio = f"{stock.best / memory.slab:.2f}" if stock.best and memory.slab else "-"
-    sizes = (stock.max_concurrency, stock.min_peak_memory, stock.debug, stock.best, memory.slab)
+    sizes = (
+        stock.max_concurrency,
+        stock.min_peak_memory,
+        stock.debug,
+        stock.best,
+        plain.memory.slab,
+        memory.slab,
+    )
     return [
         model.stem,
-        *("no constant size" if size is None else f"{size:,}" for size in sizes),
+        *(
+            "no constant size" if size is None else f"{size:,}"
+            for size in (*sizes, plain.memory.slab, memory.slab)
+        ),
         ratio,
+        f"{latency_ratio(artefact, stock_artefact(model, folder), list(inputs.values())):.2f}",
         "yes" if memory.optimal else f"within {memory.gap:.1%}" if memory.gap is not None else "no",
         _yes(memory.final.peak == memory.final.arena),
         "-" if memory.ram is None else f"{run.allocator_peak - memory.ram:+,}",

@@ -69,7 +69,15 @@ def measured(model: Path, folder: Path, repeats: int) -> list[str]:
         STOCK_OPSET,
     ]
     stock: list[str | Path] = [compiler(), mlir, *compiler_flags(DEFAULT_TARGET, ()), "-o", vmfb]
-    ours: list[str | Path] = [SCRIPTS / "serenity", "compile", model, "-o", vmfb]
+    ours: list[str | Path] = [
+        SCRIPTS / "serenity",
+        "compile",
+        model,
+        "-o",
+        vmfb,
+        "--no-rewrite",
+        "--no-regions",
+    ]
     imports, pairs = [], []
     for _ in range(repeats):
         imports.append(timed([*importer, model, "-o", mlir]).wall)
