@@ -68,7 +68,9 @@ def lower_rewritten(
         CheckFailed: An independent check disproved our own work.
     """
     if PHASES.index(program.phase) < PHASES.index("input"):
+        progress("compile with IREE")
         program.to_phase("input")
+    progress("choose rewrites")
     trials = Trials(program.fork(), options, rewriting.stages, rewriting.exact, rewriting.balanced)
     banned: dict[str, str] = {}
     choice = choose_rewrites(trials, time_limit=rewriting.time_limit, progress=progress)
