@@ -67,10 +67,7 @@ def measured(model: Path, folder: Path) -> list[str]:
     )
     return [
         model.stem,
-        *(
-            "no constant size" if size is None else f"{size:,}"
-            for size in (*sizes, plain.memory.slab, memory.slab)
-        ),
+        *("no constant size" if size is None else f"{size:,}" for size in sizes),
         ratio,
         f"{latency_ratio(artefact, stock_artefact(model, folder), list(inputs.values())):.2f}",
         "yes" if memory.optimal else f"within {memory.gap:.1%}" if memory.gap is not None else "no",
