@@ -92,7 +92,7 @@ def print_report(report: Report, *, traffic: bool = False) -> None:
             table.add_row(f"stock {name.replace('_', '-')}", "", _bytes(value), note)
     table.add_row("file order", _bytes(memory.file_order.peak), _bytes(memory.file_order.arena), "")
     table.add_row("final", _bytes(memory.final.peak), _bytes(memory.final.arena), _proof(report))
-    table.add_row("slab that IREE allocates", "", _bytes(memory.slab), _ratio(report))
+    table.add_row("slab IREE allocates", "", _bytes(memory.slab), _ratio(report))
     table.add_section()
     owner = "caller-owned" if memory.io == "external" else "in the arena while needed"
     table.add_row("inputs", "", _bytes(memory.inputs), owner)

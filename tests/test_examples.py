@@ -50,7 +50,7 @@ def test_demo_prints_the_figures_of_its_report(tmp_path: Path) -> None:
     assert table["stock debug"] == [stock.debug]
     assert table["file order"] == [memory.file_order.peak, memory.file_order.arena]
     assert table["final"] == [memory.final.peak, memory.final.arena]
-    assert table["slab that IREE allocates"] == [memory.slab]
+    assert table["slab IREE allocates"] == [memory.slab]
     assert table["inputs"] == [memory.inputs]
     assert table["outputs"] == [memory.outputs]
     assert table["weights"] == [memory.weights]

@@ -104,7 +104,7 @@ def test_the_time_limit_is_kept_where_preparations_take_as_long(
     graph = local(ops, reach, 0)
     worked = process_time()
     found = schedule(graph, method=method, time_limit=limit)
-    assert process_time() - worked < 1.2 * limit  # twice 0.5 s without a look at the clock in between
+    assert process_time() - worked < limit + 0.5  # measured before it looked at the clock: 1.65 s for 0.5 s
     assert not found.optimal
     assert graph.is_legal(found.order)
 
