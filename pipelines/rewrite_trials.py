@@ -17,6 +17,7 @@ from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower_stream import StreamOptions, predict
 from serenity_mlir.schedulers import schedule
+from serenity_mlir.schedulers.bounds import lower_bound
 
 Keys = frozenset[str]
 NONE: Keys = frozenset()
@@ -226,7 +227,7 @@ class Trials:
         model = [item for item in self._schedules[base] if item.role == "model"]
         top = max((item.schedule.peak for item in model if item.schedule is not None), default=0)
         graphs = [item.graph for item in model if item.graph is not None]
-        return any(untouched_bound(graph, names) >= top for graph in graphs)
+        return any(untouched_bound(graph, names, top) >= top for graph in graphs)
 
     def blamed(self, message: str, keys: Keys) -> Keys:
         """Of `keys` those whose sites may have led to a diagnostic of IREE; all where it names none."""
@@ -235,17 +236,20 @@ class Trials:
         return near or Keys(key for key in keys if node in self.reach[key]) or keys
 
 
-def untouched_bound(graph: MemoryGraph, names: Collection[str]) -> int:
+def untouched_bound(graph: MemoryGraph, names: Collection[str], enough: int) -> int:
     """Bytes that any order needs for the buffers that no op of these nodes touches.
 
     However those ops are rewritten, the others stay, with their buffers and what orders them.
+    The search for a better bound is left out where the first one is `enough`.
     """
     known = {part for name in names for part in name.split(", ")}
     touched = {buffer for op in graph.ops if known & set(_nodes(op.name)) for buffer in op.touches}
     buffers = [
         replace(buffer, size=0) if index in touched else buffer for index, buffer in enumerate(graph.buffers)
     ]
-    return schedule(replace(graph, buffers=tuple(buffers)), time_limit=_BOUND_LIMIT).lower_bound
+    rest = replace(graph, buffers=tuple(buffers))
+    first = lower_bound(rest)
+    return first if first >= enough else schedule(rest, time_limit=_BOUND_LIMIT).lower_bound
 
 
 def _nodes(label: str) -> Iterator[str]:
