@@ -9,8 +9,9 @@ from serenity_mlir.dialect_passes.flow.patterns import DISPATCH_PATTERNS
 from serenity_mlir.dialect_passes.flow.patterns import PATTERNS as REGION_PATTERNS
 from serenity_mlir.dialect_passes.linalg.macs import macs, total_macs
 from serenity_mlir.dialect_passes.linalg.patterns import PATTERNS as LINALG_PATTERNS
-from serenity_mlir.dialect_passes.linalg.reach import names_around, sums_floats_around
+from serenity_mlir.dialect_passes.linalg.reach import holds_floats, names_around, sums_floats_around
 from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, Site, apply_sites, keyed
+from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.pipelines.iree_api import Program
@@ -25,8 +26,9 @@ NONE: Keys = frozenset()
 _KEPT = 3
 """Copies that are kept for each stage."""
 
-_SLOWER = 1.3
-"""What a slowed reduction takes more, as a share of its time: the most that was measured (guarded reads)."""
+_SLOWER, _SLOWER_FLOATS = 1.3, 8.0
+"""What a slowed reduction takes more, as a multiple of its time: the most that was measured (guarded reads,
+which keep IREE from vectorising sums of floats)."""
 
 _TOLERATED = 0.1
 """How much slower a network may get, by what is modelled."""
@@ -99,7 +101,7 @@ class Trials:
         faults: What IREE said where it failed.
         hopeless: Sites that cannot reach the peak.
         reach: The model's nodes that a site may touch.
-        slowed: Multiply-accumulates of the reductions that a site slows.
+        slowed: What a site adds to the time, as multiply-accumulates that would take as long.
         prices: Of the sets that were tried.
     """
 
@@ -114,7 +116,7 @@ class Trials:
     faults: dict[Keys, str] = field(default_factory=dict)
     hopeless: Keys = NONE
     reach: dict[str, frozenset[str]] = field(default_factory=dict)
-    slowed: dict[str, int] = field(default_factory=dict)
+    slowed: dict[str, float] = field(default_factory=dict)
     prices: dict[Keys, Price] = field(default_factory=dict)
     _stage_of: dict[str, int] = field(default_factory=dict)
     _staged: dict[int, dict[Keys, Program]] = field(default_factory=dict)
@@ -162,7 +164,7 @@ class Trials:
                 chosen.append(key)
                 self.sites += [] if key in self.reach else [key]
                 self.reach[key] = self.reach.get(key, frozenset()) | names_around(item.anchor)
-                self.slowed[key] = max(self.slowed.get(key, 0), sum(map(macs, item.slows)))
+                self.slowed[key] = max(self.slowed.get(key, 0.0), sum(map(_slowed, item.slows)))
                 self._stage_of[key] = number
             apply_sites(copy.module, find, chosen)
 
@@ -178,7 +180,7 @@ class Trials:
         """Modelled time of an inference with these rewrites, as a multiple of that without."""
         total = self.prices[NONE].macs if NONE in self.prices else 0
         slowed = sum(self.slowed[key] for key in keys)
-        return 1 + (_SLOWER * min(slowed / total, 1.0) if total else 0.0)
+        return 1 + (slowed / total if total else 0.0)
 
     def _leave(self, key: str, reason: str) -> None:
         item = Considered(key, reason)
@@ -234,6 +236,10 @@ class Trials:
         node = message.partition(":")[0]
         near = Keys(key for key in keys if node in key.partition(" at ")[2].split(", "))
         return near or Keys(key for key in keys if node in self.reach[key]) or keys
+
+
+def _slowed(op: ir.Operation) -> float:
+    return macs(op) * (_SLOWER_FLOATS if holds_floats(op.results[0]) else _SLOWER)
 
 
 def untouched_bound(graph: MemoryGraph, names: Collection[str], enough: int) -> int:

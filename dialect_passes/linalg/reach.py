@@ -32,7 +32,7 @@ def sums_floats_around(anchor: ir.Operation) -> bool:
 
     What IREE fuses into such an op decides about the code for it, and so about the order of its sums.
     """
-    return any(_reduces(op) and any(map(_holds_floats, op.results)) for op in _ops_around(anchor))
+    return any(_reduces(op) and any(map(holds_floats, op.results)) for op in _ops_around(anchor))
 
 
 def _ops_around(anchor: ir.Operation) -> set[ir.Operation]:
@@ -52,7 +52,8 @@ def _ops_around(anchor: ir.Operation) -> set[ir.Operation]:
     return found
 
 
-def _holds_floats(value: ir.Value) -> bool:
+def holds_floats(value: ir.Value) -> bool:
+    """Whether a value is a tensor of floats."""
     return isinstance(value.type, ir.ShapedType) and isinstance(value.type.element_type, ir.FloatType)
 
 
