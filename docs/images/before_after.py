@@ -18,6 +18,7 @@ from matplotlib import pyplot as plt
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.liveness import live_bytes, live_ranges
 from serenity_mlir.pipelines.compile import CompileOptions, compile_model
+from serenity_mlir.pipelines.lower_rewritten import RewriteOptions
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 
 HERE = Path(__file__).parent
@@ -34,7 +35,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "nasnet_a.onnx"
         onnx.save(nasnet(), model)
-        options = CompileOptions(emit="mlir", stream=StreamOptions(compare_stock=True))
+        order_alone = RewriteOptions(ops=False, regions=False)
+        options = CompileOptions(emit="mlir", rewrite=order_alone, stream=StreamOptions(compare_stock=True))
         compiled = compile_model(model, options)
     report, stream = compiled.report, compiled.stream
     if report is None or stream is None or report.memory.stock is None or report.memory.stock.best is None:
