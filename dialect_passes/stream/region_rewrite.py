@@ -21,15 +21,15 @@ from serenity_mlir.dialect_passes.stream.regions import Region, regions
 from serenity_mlir.dialect_passes.stream.schedule_execution import (
     ARENA,
     EXTERNAL,
-    IO,
     RegionSchedule,
+    check_options,
     held_by_region,
 )
 from serenity_mlir.errors import CheckFailed
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.joint import schedule_and_plan
 from serenity_mlir.liveness import peak
-from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS, Schedule, check_method
+from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS, Schedule
 from serenity_mlir.schedulers.bounds import lower_bound
 from serenity_mlir.time_shares import time_shares
 
@@ -66,9 +66,7 @@ class RegionRewritePass(Pass[list[RegionRewrite]]):
     method: Annotated[str, f"how orders are looked for: {', '.join(METHODS)}"] = DEFAULT_METHOD
 
     def __post_init__(self) -> None:
-        check_method(self.method)
-        if self.io not in IO:
-            raise ValueError(f"io is {' or '.join(IO)}, not {self.io!r}")
+        check_options(self.io, self.method)
 
     def apply(self, module: ir.Operation) -> list[RegionRewrite]:
         """Rewrite the regions that need less memory for it; returns those."""

@@ -30,6 +30,17 @@ EXTERNAL, ARENA = IO = ("external", "arena")
 """Who owns inputs and outputs: the caller, or the one arena of the model."""
 
 
+def check_options(io: str, method: str) -> None:
+    """Check what passes on regions are asked for.
+
+    Raises:
+        ValueError: There is no such `io` or `method`.
+    """
+    check_method(method)
+    if io not in IO:
+        raise ValueError(f"io is {' or '.join(IO)}, not {io!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class RegionSchedule:
     """What became of one execution region.
@@ -85,9 +96,7 @@ class ScheduleExecutionPass(Pass[list[RegionSchedule]]):
     method: Annotated[str, f"how orders are looked for: {', '.join(METHODS)}"] = DEFAULT_METHOD
 
     def __post_init__(self) -> None:
-        check_method(self.method)
-        if self.io not in IO:
-            raise ValueError(f"io is {' or '.join(IO)}, not {self.io!r}")
+        check_options(self.io, self.method)
 
     def apply(self, module: ir.Operation) -> list[RegionSchedule]:
         """Reorder every region, and return what was found."""

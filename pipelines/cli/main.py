@@ -72,7 +72,7 @@ def _common(command: Any) -> Any:
             default=DEFAULT_TIME_LIMIT,
             show_default=True,
             metavar="SECONDS",
-            help="For all searches together; past it the best found is used and its gap reported.",
+            help="For an order and its arena; past it the best found is used and its gap reported.",
         ),
         click.option(
             "--method",
