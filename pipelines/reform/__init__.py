@@ -1,0 +1,1 @@
+"""Drivers of ReForm: models in and out of the form that its rules are written for."""
