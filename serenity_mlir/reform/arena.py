@@ -1,0 +1,119 @@
+"""A quick estimate of what a compiled variant takes: activations live at once, and bytes of constants.
+
+The estimate steers the choice of channels; what holds is what the compiled variant is measured to take. The
+network is scheduled once, unpruned, and its order kept: a bound on the live peak of each variant's own order,
+as IREE would have it if it stored just the results of layers, pools and concats.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from serenity_mlir.graph import Buffer, MemoryGraph, Op
+from serenity_mlir.liveness import live_ranges
+from serenity_mlir.reform.groups import ChannelGroup
+from serenity_mlir.reform.kept_shapes import Kept, KeptShapes
+from serenity_mlir.reform.network import Network, Node
+from serenity_mlir.schedulers import schedule
+
+_TIME_LIMIT = 2.0
+
+# Compiled into the op that makes their operand, or no op at all.
+_FUSED = {
+    "Abs", "Add", "BatchNormalization", "Cast", "Ceil", "Clip", "DequantizeLinear", "Div", "Elu", "Erf",
+    "Exp", "Flatten", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Log", "Max",
+    "Min", "Mul", "Neg", "PRelu", "Pow", "QuantizeLinear", "Reciprocal", "Relu", "Reshape", "Round", "Selu",
+    "Sigmoid", "Softplus", "Softsign", "Sqrt", "Squeeze", "Sub", "Tanh", "ThresholdedRelu", "Unsqueeze",
+}  # fmt: skip
+
+
+class ArenaModel:
+    """Live bytes of activations at each step, and bytes of constants, with any number of channels kept."""
+
+    def __init__(self, network: Network, groups: Sequence[ChannelGroup]) -> None:
+        """Schedule a network.
+
+        Raises:
+            SerenityError: A result has no constant size.
+        """
+        self._shapes = KeptShapes(network, groups)
+        used = {name for node in network.nodes for name in node.inputs if name} | set(network.outputs)
+        self._constants = [name for name in used if network.tensors[name].value is not None]
+        self._buffers = _buffers(network)
+        graph = _graph(network, self._buffers, self._sizes(range(len(self._buffers)), {}))
+        ranges = live_ranges(graph, schedule(graph, time_limit=_TIME_LIMIT).order)
+        steps = np.arange(len(graph.ops))[:, None]
+        starts, ends = np.array([item.start for item in ranges]), np.array([item.end for item in ranges])
+        self._live = ((steps >= starts) & (steps < ends)).astype(np.int64)
+        self._of_group: dict[int, list[int]] = defaultdict(list)
+        for index, tensors in enumerate(self._buffers):
+            for group in self._shapes.groups_of(*tensors):
+                self._of_group[group].append(index)
+
+    def constants(self, kept: Kept) -> int:
+        """Bytes of the constants that nodes read."""
+        return sum(self._shapes.size(name, kept) for name in self._constants)
+
+    def constants_per_channel(self, group: int, kept: Kept) -> int:
+        """Bytes of constants saved when one more channel of a group is dropped."""
+        names = [name for name in self._constants if group in self._shapes.groups_of(name)]
+        less = {**kept, group: kept.get(group, self._shapes.sizes[group]) - 1}
+        return sum(self._shapes.size(name, kept) - self._shapes.size(name, less) for name in names)
+
+    def live(self, kept: Kept) -> npt.NDArray[np.int64]:
+        """Live bytes at each step."""
+        return self._live @ np.array(self._sizes(range(len(self._buffers)), kept), dtype=np.int64)
+
+    def peak_per_channel(self, group: int, kept: Kept, steps: npt.NDArray[np.bool_]) -> int:
+        """Bytes saved over those steps when one more channel of a group is dropped."""
+        touched = self._of_group[group]
+        less = {**kept, group: kept.get(group, self._shapes.sizes[group]) - 1}
+        saved = np.array(self._sizes(touched, kept)) - np.array(self._sizes(touched, less))
+        return int((self._live[steps][:, touched].sum(axis=0) * saved).sum())
+
+    def _sizes(self, buffers: Sequence[int], kept: Kept) -> list[int]:
+        return [max(self._shapes.size(name, kept) for name in self._buffers[index]) for index in buffers]
+
+
+def _buffers(network: Network) -> list[list[str]]:
+    """Results that share storage, each with what it is fused with; what callers own is left out."""
+    home: dict[str, list[str]] = {}
+    found: list[list[str]] = []
+    for node in network.nodes:
+        for name in filter(None, node.outputs):
+            source = _overwritten(network, node)
+            place = home.get(source, []) if source else []
+            if not place:
+                found.append(place)
+            place.append(name)
+            home[name] = place
+    owned = set(network.outputs)
+    return [place for place in found if not owned & set(place)]
+
+
+def _overwritten(network: Network, node: Node) -> str:
+    """The operand in whose storage a fused result goes: the first that nobody else reads."""
+    if node.op not in _FUSED:
+        return ""
+    made = [name for name in node.inputs if name in network.producers]
+    return next((name for name in made if len(network.consumers[name]) == 1), "")
+
+
+def _graph(network: Network, buffers: Sequence[Sequence[str]], sizes: Sequence[int]) -> MemoryGraph:
+    of_tensor = {name: index for index, place in enumerate(buffers) for name in place}
+    position = {node.name: index for index, node in enumerate(network.nodes)}
+    ops, preds = [], []
+    for node in network.nodes:
+        names = [name for name in (*node.inputs, *node.outputs) if name in of_tensor]
+        ops.append(Op(node.name, tuple(dict.fromkeys(of_tensor[name] for name in names))))
+        before = [network.producers[name] for name in node.inputs if name in network.producers]
+        preds.append(tuple(dict.fromkeys(position[item.name] for item in before)))
+    return MemoryGraph(
+        tuple(ops),
+        tuple(Buffer(place[0], size) for place, size in zip(buffers, sizes, strict=True)),
+        tuple(preds),
+    )

@@ -1,0 +1,57 @@
+"""Budgets: what a pruned model may cost, any number of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Kind = Literal["macs", "memory", "energy", "latency", "ram", "rom"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+UNITS: dict[Kind, str] = {
+    "macs": "MACs",
+    "memory": "bytes",
+    "energy": "mJ",
+    "latency": "ms",
+    "ram": "bytes",
+    "rom": "bytes",
+}
+COMPILED: tuple[Kind, ...] = ("ram", "rom")
+"""What only a compiled model has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A budget as it is given: a number in its kind's unit, or a share of what the unpruned model takes."""
+
+    value: float
+    relative: bool = False
+
+    def of(self, whole: float) -> float:
+        """The budget, where the unpruned model takes `whole`."""
+        return self.value * whole if self.relative else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """The most that each kind of resource may come to, in the unit of `UNITS`."""
+
+    limits: Mapping[Kind, float]
+
+    def excess(self, measured: Mapping[Kind, float]) -> dict[Kind, float]:
+        """How far each budget that does not hold is exceeded, as a share of it (of 1 unit, where it is 0)."""
+        return {
+            kind: (measured[kind] - limit) / (limit or 1.0)
+            for kind, limit in self.limits.items()
+            if measured[kind] > limit
+        }
+
+    def hold(self, measured: Mapping[Kind, float]) -> bool:
+        """Whether all of them hold."""
+        return not self.excess(measured)
+
+
+def shown(kind: Kind, value: float) -> str:
+    """A figure with its unit, for people."""
+    whole = kind in ("macs", "memory", "ram", "rom")
+    return f"{value:,.0f} {UNITS[kind]}" if whole else f"{value:.6g} {UNITS[kind]}"
