@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from chains import POOL, VGG13, chain, groups_of_chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_chains import POOL, VGG13, chain, groups_of_chain
 
 from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.pipelines.importing.infer_shapes import infer_shapes

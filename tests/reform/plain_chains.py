@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import onnx
@@ -51,7 +52,7 @@ def chain(  # noqa: PLR0913  (a network has so many sizes)
         constants.append(numpy_helper.from_array(value.astype(np.float32), name))
         return name
 
-    def add(op: str, *inputs: str, **attributes: object) -> str:
+    def add(op: str, *inputs: str, **attributes: Any) -> str:
         name = f"{op.lower()}{len(nodes)}"
         nodes.append(helper.make_node(op, [at, *inputs], [name], name=name, **attributes))
         return name
@@ -86,7 +87,7 @@ def chain(  # noqa: PLR0913  (a network has so many sizes)
 def groups_of_chain(network: Network) -> tuple[ChannelGroup, ...]:
     """The groups of a chain's hidden layers, spelled out."""
     layers = [node for node in network.nodes if node.op in ("Conv", "Gemm")]
-    groups = []
+    groups: list[ChannelGroup] = []
     for layer, after in pairwise(layers):
         size = network.tensors[layer.inputs[1]].shape[0]
         assert size is not None
