@@ -8,13 +8,13 @@ from pathlib import Path
 
 from serenity_mlir.dialect_passes.stream.layout_slices import RegionPlan
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
-from serenity_mlir.liveness import live_bytes, live_ranges
 from serenity_mlir.pipelines.choose_rewrites import Choice
 from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.iree_version import iree_version
 from serenity_mlir.pipelines.lower import Lowered
 from serenity_mlir.pipelines.lower_stream import StreamResult
 from serenity_mlir.pipelines.rewrite_trials import Considered
+from serenity_mlir.pipelines.timelines import timelines
 from serenity_mlir.report import (
     SCHEMA_VERSION,
     Footprint,
@@ -31,6 +31,7 @@ from serenity_mlir.report import (
     Seconds,
     Transfers,
 )
+from serenity_mlir.timeline import RegionTimeline
 from serenity_mlir.traffic import ON_CHIP, Traffic, traffic
 
 
@@ -51,6 +52,7 @@ def build_report(
         choice: Of rewrites, where there was one.
     """
     result = lowered.stream
+    courses = timelines(result, source)
     import_seconds, total_seconds = seconds
     ours = result.schedule_seconds + result.arena_seconds
     return Report(
@@ -69,10 +71,11 @@ def build_report(
             iree=max(total_seconds - import_seconds - ours, 0.0),
             total=total_seconds,
         ),
-        peak=peak_op(result),
+        peak=peak_op(courses),
         traffic=off_chip(result.schedules),
         price=_price(choice),
         considered=[] if choice is None else [_considered(item) for item in choice.considered],
+        timeline=courses,
         warnings=[*(note.message for note in source.notes), *result.notes, *result.warnings],
     )
 
@@ -163,25 +166,16 @@ def _region(item: RegionSchedule, plans: tuple[RegionPlan, ...]) -> RegionInfo:
     )
 
 
-def peak_op(result: StreamResult) -> PeakOp | None:
+def peak_op(courses: Sequence[RegionTimeline]) -> PeakOp | None:
     """The op of the model at which most bytes are live, and those bytes by buffer."""
-    best: PeakOp | None = None
-    for item in result.schedules:
-        if item.role != "model" or item.graph is None or item.schedule is None or not item.schedule.order:
-            continue
-        ranges = live_ranges(item.graph, item.schedule.order)
-        live = live_bytes(ranges, len(item.schedule.order))
-        step = max(range(len(live)), key=live.__getitem__)
-        if best is not None and best.live >= live[step]:
-            continue
-        buffers = [
-            (buffer.name, buffer.size)
-            for buffer, found in zip(item.graph.buffers, ranges, strict=True)
-            if found.start <= step < found.end and buffer.size
-        ]
-        buffers.sort(key=lambda pair: -pair[1])
-        best = PeakOp(item.graph.ops[item.schedule.order[step]].name, live[step], buffers)
-    return best
+    found = [item.after for item in courses if item.role == "model" and item.after.steps]
+    if not found:
+        return None
+    highest = max(found, key=lambda item: item.peak)
+    step = highest.peak_step
+    at = highest.steps[step]
+    buffers = [(item.label, item.size) for item in highest.live_at(step)]
+    return PeakOp(at.label, at.live, buffers, list(at.nodes))
 
 
 def off_chip(schedules: Sequence[RegionSchedule]) -> list[OffChip]:

@@ -26,6 +26,7 @@ class WholeFootprint:
         bound: Bytes that no order of the function's regions goes below.
         arena: Where everything lies.
         arenas: The arena of every function that has regions, by its symbol.
+        file_arenas: The same before scheduling.
     """
 
     file_order: Footprint
@@ -33,6 +34,7 @@ class WholeFootprint:
     bound: int
     arena: WholeArena
     arenas: Mapping[str, WholeArena] = field(default_factory=dict)
+    file_arenas: Mapping[str, WholeArena] = field(default_factory=dict)
 
 
 def whole_footprint(
@@ -53,7 +55,7 @@ def whole_footprint(
     groups = [list(items) for _, items in groupby(model, key=lambda item: item.region.rpartition("#")[0])]
     if not groups:
         return None
-    found = []
+    found, file_arenas = [], []
     for items in groups:
         after, before = timeline(items), timeline(items, file_order=True)
         if after is None or before is None or not _is_packed(after, module, alignment):
@@ -62,6 +64,7 @@ def whole_footprint(
         aligned = alignment or _alignment(items[0].region, module)
         arena = plan_whole(after, alignment=aligned, time_limit=share)
         file_arena = plan_whole(before, alignment=aligned, time_limit=share)
+        file_arenas.append(file_arena)
         bounds = [item.schedule.lower_bound for item in items if item.schedule is not None]
         found.append(
             WholeFootprint(
@@ -73,7 +76,11 @@ def whole_footprint(
         )
     largest = max(found, key=lambda item: item.final.arena or 0)
     names = [items[0].region.rpartition("#")[0] for items in groups]
-    return replace(largest, arenas={name: item.arena for name, item in zip(names, found, strict=True)})
+    return replace(
+        largest,
+        arenas={name: item.arena for name, item in zip(names, found, strict=True)},
+        file_arenas=dict(zip(names, file_arenas, strict=True)),
+    )
 
 
 def _alignment(name: str, module: ir.Operation) -> int:

@@ -12,12 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from serenity_mlir.arena import plan
-from serenity_mlir.arena.iree_layout import PackSlice, iree_layout
-from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.alignment import alignment_of
 from serenity_mlir.dialect_passes.stream.io_sizes import IoSizes, io_sizes
-from serenity_mlir.dialect_passes.stream.layout_slices import LayoutSlicesPass, RegionPlan, packs, slices_of
+from serenity_mlir.dialect_passes.stream.layout_slices import LayoutSlicesPass, RegionPlan
 from serenity_mlir.dialect_passes.stream.place_in_arena import place_in_arena, separate_results
 from serenity_mlir.dialect_passes.stream.regions import regions
 from serenity_mlir.dialect_passes.stream.schedule_execution import (
@@ -28,17 +24,18 @@ from serenity_mlir.dialect_passes.stream.schedule_execution import (
 )
 from serenity_mlir.dialect_passes.stream.serialize import SerializePass, StripSerializePass
 from serenity_mlir.dialect_passes.stream.slab import allocations, slab
+from serenity_mlir.dialect_passes.stream.source_nodes import region_sources
 from serenity_mlir.dialect_passes.stream.symbolic import check_layout, check_order
 from serenity_mlir.dialect_passes.stream.whole_arena import WholeArena
-from serenity_mlir.liveness import Slice, live_bytes, live_ranges
+from serenity_mlir.liveness import live_bytes, live_ranges
 from serenity_mlir.pipelines.dump_statistics import dump_statistics
+from serenity_mlir.pipelines.footprint import Layout, bound, footprint
 from serenity_mlir.pipelines.io_arena import WholeFootprint, whole_footprint
 from serenity_mlir.pipelines.iree_api import Program, Session
 from serenity_mlir.pipelines.iree_types import quoted
 from serenity_mlir.pipelines.order_execution import order_execution
 from serenity_mlir.report import Footprint, Rewrite, Stock
 from serenity_mlir.schedulers import DEFAULT_METHOD
-from serenity_mlir.time_shares import time_shares
 
 _TENSOR = "iree-stream-tensor-transformation-pipeline"
 _ASYNC = "iree-stream-async-transformation-pipeline"
@@ -100,6 +97,8 @@ class StreamResult:
         schedules: One a region, initializers included.
         rewrites: Those that were kept.
         plans: One a region with slices.
+        before: In file order.
+        after: As it is compiled.
         file_order: Of the whole module, before scheduling.
         final: Of the whole module, predicted before IREE went on.
         slab: Transient bytes that IREE was told to allocate: `final.arena`, but for `whole`.
@@ -119,6 +118,8 @@ class StreamResult:
     schedules: tuple[RegionSchedule, ...]
     rewrites: tuple[Rewrite, ...]
     plans: tuple[RegionPlan, ...]
+    before: Layout
+    after: Layout
     file_order: Footprint
     final: Footprint
     slab: int | None
@@ -167,6 +168,7 @@ def lower_stream(
     began = perf_counter()
     schedules, rewrites = order_execution(program.module, _scheduling(options))
     schedule_seconds = perf_counter() - began
+    sources, file_sources = region_sources(program.module), region_sources(reference.module)
     run(reference, _ALLOCATE)
     run(program, _ALLOCATE)
     unchecked = len(regions(program.module, "stream.cmd.execute")) - check_order(
@@ -175,10 +177,11 @@ def lower_stream(
 
     progress("plan the arena")
     began = perf_counter()
-    file_limit = _FILE_PLAN * options.time_limit
-    file_order, _ = _footprint(reference, options.alignment, ours=True, time_limit=file_limit)
-    final, planned = _footprint(program, options.alignment, ours=False)
-    bound = _bound(program, schedules, options.alignment)
+    file_order, _, file_plans = footprint(
+        reference.module, options.alignment, ours=True, time_limit=_FILE_PLAN * options.time_limit
+    )
+    final, planned, laid = footprint(program.module, options.alignment, ours=False)
+    least = bound(program.module, schedules, options.alignment)
     plans: list[RegionPlan] = []
     whole = _whole(schedules, program, options) if options.io == ARENA else None
     sliced = program.fork()
@@ -190,12 +193,12 @@ def lower_stream(
     if options.arena:
         left = options.time_limit - schedule_seconds - (perf_counter() - began)
         limit = max(left, _PLAN * options.time_limit)
-        plans = LayoutSlicesPass(limit, options.alignment).apply(program.module)
+        plans = laid = LayoutSlicesPass(limit, options.alignment).apply(program.module)
         check_layout(sliced.module, program.module)
         final, planned = Footprint(final.peak, slab(program.module).model), allocations(program.module)
     transient = final.arena
     if whole is not None:
-        file_order, final, bound = whole.file_order, whole.final, whole.bound
+        file_order, final, least = whole.file_order, whole.final, whole.bound
     arena_seconds = perf_counter() - began
     if options.compare_stock and unchanged is None:
         run(reference, _CMD)
@@ -211,13 +214,15 @@ def lower_stream(
         schedules=tuple(schedules),
         rewrites=tuple(rewrites),
         plans=tuple(plans),
+        before=Layout(file_sources, file_plans, {} if whole is None else whole.file_arenas),
+        after=Layout(sources, laid, {} if whole is None else whole.arenas),
         file_order=file_order,
         final=final,
         slab=transient,
         whole=None if whole is None else whole.arena,
         arenas={} if whole is None else whole.arenas,
         planned=planned,
-        bound=bound,
+        bound=least,
         stock=_stock(stock) if options.compare_stock else None,
         io=io,
         schedule_seconds=schedule_seconds,
@@ -259,7 +264,7 @@ def predict(program: Program, options: StreamOptions) -> Prediction:
         whole = _whole(schedules, program, options)
         if whole is not None:
             return Prediction(whole.final.arena, tuple(schedules), weights)
-    found, _ = _footprint(program, options.alignment, ours=options.arena, time_limit=limit)
+    found, _, _ = footprint(program.module, options.alignment, ours=options.arena, time_limit=limit)
     return Prediction(found.arena, tuple(schedules), weights)
 
 
@@ -321,45 +326,6 @@ def _stock(found: dict[str, int | None]) -> Stock:
         debug=found["debug"],
         best=min(known) if len(known) == len(found) else None,
     )
-
-
-def _footprint(
-    program: Program, alignment: int, *, ours: bool, time_limit: float = 0.0
-) -> tuple[Footprint, Counter[int] | None]:
-    """Peak, arena and allocations of a program with packs in it, by our planner or by IREE's."""
-    peaks: dict[ir.Operation, int | None] = {}
-    arenas: dict[ir.Operation, int | None] = {}
-    found = packs(program.module)
-    shares = time_shares([len(item.op.results) for item in found], time_limit)
-    for item, share in zip(found, shares, strict=True):
-        pack = item.op
-        aligned = alignment or alignment_of(pack)
-        slices = slices_of(pack, aligned)
-        peaks[pack] = None if slices is None else _peak(slices)
-        if slices is None:
-            arenas[pack] = None
-        elif ours:
-            arenas[pack] = plan(slices, alignment=aligned, time_limit=share).size
-        else:
-            listed = [PackSlice(item.start, item.end - 1, item.size) for item in slices]
-            arenas[pack] = iree_layout(listed, offset_alignment=aligned, range_alignment=aligned).size
-    footprint = Footprint(slab(program.module, peaks).model, slab(program.module, arenas).model)
-    return footprint, allocations(program.module, arenas)
-
-
-def _peak(slices: list[Slice]) -> int:
-    return max(live_bytes(slices, max((item.end for item in slices), default=0)), default=0)
-
-
-def _bound(program: Program, schedules: list[RegionSchedule], alignment: int) -> int | None:
-    """Transient bytes of the module if each region needed no more than its proven bound."""
-    bounds = {item.region: item.schedule.lower_bound if item.schedule else None for item in schedules}
-    sizes: dict[ir.Operation, int | None] = {}
-    for pack in packs(program.module):
-        slices = slices_of(pack.op, alignment or alignment_of(pack.op))
-        whole = None if slices is None else _peak(slices)
-        sizes[pack.op] = bounds[pack.region.name] if pack.kind == "slab" else whole
-    return slab(program.module, sizes).model
 
 
 def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan], unchecked: int) -> list[str]:

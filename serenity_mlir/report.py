@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from serenity_mlir.timeline import RegionTimeline
+
 SCHEMA_VERSION = 1
 
 
@@ -152,11 +154,12 @@ class Seconds(msgspec.Struct, frozen=True):
 
 
 class PeakOp(msgspec.Struct, frozen=True):
-    """The op at the peak, and what is live while it runs."""
+    """The op at the peak, the model's nodes it came from, and what is live while it runs, in bytes."""
 
     op: str
     live: int
     buffers: list[tuple[str, int]]
+    nodes: list[str] = []
 
 
 class Transfers(msgspec.Struct, frozen=True):
@@ -178,7 +181,11 @@ class OffChip(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What `--report` and `--json` write."""
+    """What `--report` and `--json` write.
+
+    `timeline` is the course of memory in every region of constant sizes, in program order; files
+    have it where `--timeline` asks for it.
+    """
 
     schema_version: int
     model: ModelInfo
@@ -196,10 +203,12 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     search: list[Candidate] = []
     considered: list[NotTaken] = []
     price: Price | None = None
+    timeline: tuple[RegionTimeline, ...] = ()
 
-    def to_json(self) -> bytes:
-        """The report as indented JSON."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+    def to_json(self, *, timeline: bool = False) -> bytes:
+        """The report as indented JSON; `timeline` only where asked for, as it grows with the model."""
+        kept = self if timeline else msgspec.structs.replace(self, timeline=())
+        return msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n"
 
 
 def read_report(path: Path) -> Report:

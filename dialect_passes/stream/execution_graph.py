@@ -124,13 +124,17 @@ def yielded_arguments(execute: ir.Operation) -> list[tuple[int, int | None]]:
 
 
 def label(op: ir.Operation) -> str:
-    """What people call an op: its dispatch function or kind, then the model's nodes it came from."""
-    name = str(op.name).removeprefix("stream.async.")
+    """What people call an op: its title, then the model's nodes it came from."""
+    nodes = node_names(op.location)
+    return f"{title(op)} [{', '.join(nodes)}]" if nodes else title(op)
+
+
+def title(op: ir.Operation) -> str:
+    """The dispatch function of an op, or its kind."""
     if "entry_points" in op.attributes:
         symbol = ir.SymbolRefAttr(ir.ArrayAttr(op.attributes["entry_points"])[0])
-        name = str(symbol.value[-1])
-    nodes = node_names(op.location)
-    return f"{name} [{', '.join(nodes)}]" if nodes else name
+        return str(symbol.value[-1])
+    return str(op.name).removeprefix("stream.async.")
 
 
 def node_names(location: ir.Location) -> list[str]:

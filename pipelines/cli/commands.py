@@ -43,6 +43,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     objective: str,
     rewrite_limit: float,
     compare_stock: bool,
+    timeline: bool,
     verify: bool,
     report: Path | None,
     budget_ram: int | None,
@@ -75,7 +76,8 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     if emit == "firmware":
         from serenity_mlir.pipelines.cli.firmware import emit_firmware  # noqa: PLC0415  (heavy)
 
-        held(emit_firmware(model, output, name, made, compiler=_compiler(search), report=report))
+        compiler = _compiler(search)
+        held(emit_firmware(model, output, name, made, compiler=compiler, report=report, timeline=timeline))
         return
     with console.progress() as progress:
         compiled = _compiler(search)(model, replace(made, progress=progress))
@@ -96,7 +98,11 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
             file=str(model),
             hint="please report this model",
         )
-    write_outputs({output: artefact} if report is None else {output: artefact, report: figures.to_json()})
+    write_outputs(
+        {output: artefact}
+        if report is None
+        else {output: artefact, report: figures.to_json(timeline=timeline)}
+    )
     console.print_report(figures)
     held(figures)
 
@@ -117,6 +123,7 @@ def run_analyze(  # noqa: PLR0913
     objective: str,
     rewrite_limit: float,
     compare_stock: bool,
+    timeline: bool,
     json_path: Path | None,
     csv_path: Path | None,
     traffic: bool,
@@ -147,7 +154,7 @@ def run_analyze(  # noqa: PLR0913
         )
     if compiled.report is None or compiled.stream is None:
         raise RuntimeError("phase stream makes a report")
-    outputs = {} if json_path is None else {json_path: compiled.report.to_json()}
+    outputs = {} if json_path is None else {json_path: compiled.report.to_json(timeline=timeline)}
     if csv_path is not None:
         outputs[csv_path] = arena_csv(compiled.stream, file=str(model)).encode()
     write_outputs(outputs)

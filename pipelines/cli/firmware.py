@@ -23,6 +23,7 @@ def emit_firmware(  # noqa: PLR0913  (what the command line gives)
     *,
     compiler: Callable[[Path, CompileOptions], Compiled],
     report: Path | None,
+    timeline: bool,
 ) -> Report:
     """Write a firmware library to the folder `output`, and the figures to `report`; print them.
 
@@ -35,6 +36,6 @@ def emit_firmware(  # noqa: PLR0913  (what the command line gives)
         made = build_firmware(model, replace(options, progress=progress), identifier(name, model), compiler)
     write_folder(output, made.files)
     if report is not None:
-        write_outputs({report: made.report.to_json()})
+        write_outputs({report: made.report.to_json(timeline=timeline)})
     console.print_report(made.report)
     return made.report

@@ -82,6 +82,9 @@ def _common(command: Any) -> Any:
             help="How orders are looked for.",
         ),
         click.option("--compare-stock", is_flag=True, help="Also measure what stock IREE allocates."),
+        click.option(
+            "--timeline", is_flag=True, help="Live bytes and buffers of each step go into the JSON report."
+        ),
     ):
         command = option(command)
     return click.argument("model", type=click.Path(path_type=Path))(command)
