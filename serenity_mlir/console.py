@@ -74,33 +74,8 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 def print_report(report: Report, *, traffic: bool = False) -> None:
     """The before/after table of one compilation, off-chip traffic only where asked for."""
-    from rich import box  # noqa: PLC0415  (as above)
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    memory = report.memory
     console = stderr()
-    title = Text(f"{report.model.path}  ({report.target})")
-    # Slim enough for 80 columns with nine-digit sizes.
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading, justify in (("bytes", "left"), ("live peak", "right"), ("arena", "right"), ("", "left")):
-        table.add_column(heading, justify="right" if justify == "right" else "left")
-    if memory.stock is not None:
-        for name in ("max_concurrency", "min_peak_memory", "debug"):
-            value = getattr(memory.stock, name)
-            note = "best of stock" if value is not None and value == memory.stock.best else ""
-            table.add_row(f"stock {name.replace('_', '-')}", "", _bytes(value), note)
-    table.add_row("file order", _bytes(memory.file_order.peak), _bytes(memory.file_order.arena), "")
-    table.add_row("final", _bytes(memory.final.peak), _bytes(memory.final.arena), _proof(report))
-    table.add_row("slab IREE allocates", "", _bytes(memory.slab), _ratio(report))
-    table.add_section()
-    owner = "caller-owned" if memory.io == "external" else "in the arena while needed"
-    table.add_row("inputs", "", _bytes(memory.inputs), owner)
-    table.add_row("outputs", "", _bytes(memory.outputs), owner)
-    ram = "RAM: slab, in, out" if memory.io == "external" else "RAM: the whole arena"
-    table.add_row(ram, "", _bytes(memory.ram), "")
-    table.add_row("weights", "", _bytes(memory.weights), "")
-    console.print(table)
+    _print_memory(console, report)
     if traffic:
         _print_traffic(console, report)
     _print_peak(console, report)
@@ -130,6 +105,39 @@ def print_report(report: Report, *, traffic: bool = False) -> None:
         console.print(f"  {_bytes(candidate.arena):>16}  {flags}  {taken}".rstrip(), markup=False)
     for warning in report.warnings:
         console.print(f"warning: {warning}", markup=False)
+
+
+def _print_memory(console: Console, report: Report) -> None:
+    from rich import box  # noqa: PLC0415  (as above)
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    memory = report.memory
+    title = Text(f"{report.model.path}  ({report.target})")
+    # Slim enough for 80 columns with nine-digit sizes.
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading, justify in (("bytes", "left"), ("live peak", "right"), ("arena", "right"), ("", "left")):
+        table.add_column(heading, justify="right" if justify == "right" else "left")
+    if memory.stock is not None:
+        for name in ("max_concurrency", "min_peak_memory", "debug"):
+            value = getattr(memory.stock, name)
+            note = "best of stock" if value is not None and value == memory.stock.best else ""
+            table.add_row(f"stock {name.replace('_', '-')}", "", _bytes(value), note)
+    table.add_row("file order", _bytes(memory.file_order.peak), _bytes(memory.file_order.arena), "")
+    table.add_row("final", _bytes(memory.final.peak), _bytes(memory.final.arena), _proof(report))
+    table.add_row("slab IREE allocates", "", _bytes(memory.slab), _ratio(report))
+    table.add_section()
+    owner = "caller-owned" if memory.io == "external" else "in the arena while needed"
+    table.add_row("inputs", "", _bytes(memory.inputs), owner)
+    table.add_row("outputs", "", _bytes(memory.outputs), owner)
+    ram = "RAM: slab, in, out" if memory.io == "external" else "RAM: the whole arena"
+    table.add_row(ram, "", _bytes(memory.ram), "")
+    if memory.stack is not None:
+        table.add_row("stack of a call", "", _bytes(memory.stack), "beside RAM, at most")
+    table.add_row("weights", "", _bytes(memory.weights), "")
+    if memory.flash is not None:
+        table.add_row("flash, linked", "", _bytes(memory.flash), "weights, code, tables")
+    console.print(table)
 
 
 def _print_traffic(console: Console, report: Report) -> None:

@@ -52,6 +52,8 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
         ram: slab + inputs + outputs; the whole arena where `io` is "arena".
         stock: With `--compare-stock`.
         code: Of a firmware library's object: functions, constants, tables.
+        flash: Of a firmware library that is linked for its target, weights included; None where none was.
+        stack: That a call of a firmware library takes at most, beside `ram`; None where not measured.
         io: "arena" where peaks, arenas and bound count inputs and outputs, each while it is needed.
     """
 
@@ -68,6 +70,8 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
     stock: Stock | None = None
     io: Literal["external", "arena"] = "external"
     code: int | None = None
+    flash: int | None = None
+    stack: int | None = None
 
 
 class ScheduleInfo(msgspec.Struct, frozen=True):

@@ -30,7 +30,7 @@ def check_budgets(
         if memory.ram > ram:
             hint = _ways_below(report, options, searched=searched)
             raise BudgetExceeded(_over_ram(report, memory.ram, ram), file=report.model.path, hint=hint)
-    needed = memory.weights + (memory.code or 0)
+    needed = memory.weights + (memory.code or 0) if memory.flash is None else memory.flash
     if rom is not None and needed > rom:
         what = "weights are" if memory.code is None else "weights and code are"
         raise BudgetExceeded(

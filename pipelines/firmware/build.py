@@ -14,9 +14,10 @@ import msgspec
 from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions
 from serenity_mlir.pipelines.firmware.check_object import check_object
-from serenity_mlir.pipelines.firmware.emit_c import Library
+from serenity_mlir.pipelines.firmware.emit_c import Library, emit_header, emit_source
 from serenity_mlir.pipelines.firmware.files import library_files
 from serenity_mlir.pipelines.firmware.hal_walk import walk
+from serenity_mlir.pipelines.firmware.linked import Measured, measure
 from serenity_mlir.pipelines.firmware.object_file import read_object
 from serenity_mlir.pipelines.firmware.place import place
 from serenity_mlir.pipelines.firmware.quantisation import with_quantisation
@@ -137,11 +138,15 @@ def build_firmware(
     program = with_quantisation(program, compiled.source)
     check_object(found, target, file=str(model))
     library = Library(name, model.name, target.name, external, program, found)
-    report = _report(compiled.report, library)
-    return Firmware(library_files(library, target, data, report, compiled.stream), report)
+    header, source = emit_header(library), emit_source(library)
+    measured = measure(library, header, source, data, target)
+    report = _report(compiled.report, library, measured, on_board=target.board is not None)
+    own = {f"include/{name}.h": header.encode(), f"src/{name}.c": source.encode(), f"lib/{name}.o": data}
+    files = library_files(library, target, own, measured=measured, report=report, stream=compiled.stream)
+    return Firmware(files, report)
 
 
-def _report(report: Report, library: Library) -> Report:
+def _report(report: Report, library: Library, measured: Measured, *, on_board: bool) -> Report:
     """The figures of the emitted program: its arena is what there is, nothing allocates."""
     memory, arena = report.memory, library.program.arena_bytes
     outside = (memory.inputs or 0) + (memory.outputs or 0) if library.external else 0
@@ -154,6 +159,12 @@ def _report(report: Report, library: Library) -> Report:
         ram=arena + outside,
         weights=weights,
         code=sum(library.object.sections.values()),
+        stack=measured.stack,
+        flash=None if measured.linked is None else measured.linked.flash,
         optimal=memory.optimal and memory.lower_bound == arena,
     )
-    return msgspec.structs.replace(report, memory=changed)
+    warnings = report.warnings
+    if on_board and measured.unknown:
+        what = "flash, and the stack" if measured.linked is None else "the stack"
+        warnings = [*warnings, f"{what} of a call: not measured, as {measured.unknown}"]
+    return msgspec.structs.replace(report, memory=changed, warnings=warnings)

@@ -10,11 +10,10 @@ from serenity_mlir import __version__
 from serenity_mlir.pipelines.firmware.emit_c import (
     Library,
     described,
-    emit_header,
-    emit_source,
     environment,
     prefix,
 )
+from serenity_mlir.pipelines.firmware.linked import Measured
 from serenity_mlir.pipelines.firmware.metadata import FILE, metadata
 from serenity_mlir.pipelines.firmware.targets import FirmwareTarget
 from serenity_mlir.pipelines.lower_stream import StreamResult
@@ -23,31 +22,33 @@ from serenity_mlir.report import Report
 _NEEDS = "one C99 file, one object, `memcpy` and `memset`"
 
 
-def library_files(
-    library: Library, target: FirmwareTarget, data: bytes, report: Report, stream: StreamResult
+def library_files(  # noqa: PLR0913  (each is a part of what the files say)
+    library: Library,
+    target: FirmwareTarget,
+    own: Mapping[str, bytes],
+    *,
+    measured: Measured,
+    report: Report,
+    stream: StreamResult,
 ) -> dict[str, bytes]:
     """Contents of a library's folder by path.
 
     Args:
         library: What it is made of.
         target: For what.
-        data: The object.
+        own: Header, source and object, by path.
+        measured: What it takes.
         report: Figures of the compilation.
         stream: Where the buffers of the arena lie.
     """
-    name = library.name
-    texts = {
-        f"include/{name}.h": emit_header(library),
-        f"src/{name}.c": emit_source(library),
-        **_templates(library, target),
-    }
-    files = {path: text.encode() for path, text in texts.items()} | {f"lib/{name}.o": data}
-    described_by = metadata(library, report, stream, files)
+    texts = _templates(library, target, measured)
+    files = {**own, **{path: text.encode() for path, text in texts.items()}}
+    described_by = metadata(library, measured, report, stream, files)
     files[FILE] = msgspec.json.format(msgspec.json.encode(described_by), indent=2) + b"\n"
     return files
 
 
-def _templates(library: Library, target: FirmwareTarget) -> Mapping[str, str]:
+def _templates(library: Library, target: FirmwareTarget, measured: Measured) -> Mapping[str, str]:
     name, found = library.name, library.object
     entry = library.program.entries[0]
     needs = [symbol for symbol in found.needed if symbol not in ("memcpy", "memmove", "memset")]
@@ -67,6 +68,8 @@ def _templates(library: Library, target: FirmwareTarget) -> Mapping[str, str]:
         "libraries": libraries,
         "weights_bytes": sum(map(len, library.program.weights)),
         "code": sum(found.sections.values()),
+        "measured": measured,
+        "hard_float": target.board is not None and target.linkage.float_abi != "soft",
         "unused": sorted(set(found.undefined) - set(found.needed)),
         "source_needs": ", ".join((_NEEDS, *(f"`{symbol}`" for symbol in needs))),
     }

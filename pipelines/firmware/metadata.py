@@ -10,6 +10,7 @@ import msgspec
 from serenity_mlir import __version__
 from serenity_mlir.pipelines.firmware.emit_c import Library, prefix
 from serenity_mlir.pipelines.firmware.helpers import HELPERS
+from serenity_mlir.pipelines.firmware.linked import Measured
 from serenity_mlir.pipelines.firmware.object_file import LIBRARY_VERSION
 from serenity_mlir.pipelines.firmware.program import Tensor
 from serenity_mlir.pipelines.lower_stream import StreamResult
@@ -52,15 +53,36 @@ class Placed(msgspec.Struct, frozen=True):
     end: int
 
 
-class MemoryInfo(msgspec.Struct, frozen=True):
-    """Bytes: `ram` is the arena, without the stack; `rom` weights and the object's code and constants."""
+class LinkedInfo(msgspec.Struct, frozen=True):
+    """Bytes of flash in a program of the library alone, and what linked it: from the linker's map.
 
-    ram: int
-    rom: int
+    `source` is the generated source's code and tables, without its weights.
+    """
+
+    object: int
+    source: int
+    libraries: int
+    compiler: str
+    flags: list[str]
+
+
+class MemoryInfo(msgspec.Struct, frozen=True):
+    """Bytes: `ram` is arena, stack and workgroup memory; `rom` weights, code and tables as they were linked.
+
+    What was not measured is None, and `not_measured` says why. `sections` are those of the object before it
+    is linked.
+    """
+
+    ram: int | None
+    rom: int | None
     arena: int
+    stack: int | None
+    workgroup: int
     alignment: int
     io: str
     weights: int
+    linked: LinkedInfo | None
+    not_measured: str
     sections: dict[str, int]
 
 
@@ -94,10 +116,11 @@ class Metadata(msgspec.Struct, frozen=True):
     files: dict[str, str]
 
 
-def metadata(library: Library, report: Report, stream: StreamResult, files: Mapping[str, bytes]) -> Metadata:
+def metadata(
+    library: Library, measured: Measured, report: Report, stream: StreamResult, files: Mapping[str, bytes]
+) -> Metadata:
     """The metadata of a library with these files."""
     program, found = library.program, library.object
-    weights = sum(map(len, program.weights))
     return Metadata(
         format=FORMAT,
         format_version=1,
@@ -108,15 +131,7 @@ def metadata(library: Library, report: Report, stream: StreamResult, files: Mapp
         serenity_version=__version__,
         iree_version=report.iree_version,
         library_version=LIBRARY_VERSION,
-        memory=MemoryInfo(
-            ram=program.arena_bytes,
-            rom=weights + sum(found.sections.values()) - found.sections["bss"],
-            arena=program.arena_bytes,
-            alignment=program.alignment,
-            io="external" if library.external else "arena",
-            weights=weights,
-            sections=found.sections,
-        ),
+        memory=_memory(library, measured),
         entries=[
             EntryInfo(
                 item.name,
@@ -134,6 +149,29 @@ def metadata(library: Library, report: Report, stream: StreamResult, files: Mapp
             sorted(set(found.undefined) - set(found.needed)),
         ),
         files={path: hashlib.sha256(data).hexdigest() for path, data in sorted(files.items())},
+    )
+
+
+def _memory(library: Library, measured: Measured) -> MemoryInfo:
+    program, found, linked = library.program, library.object, measured.linked
+    weights = sum(map(len, program.weights))
+    workgroup = max((found.exports[name].local_memory for name in program.exports), default=0)
+    return MemoryInfo(
+        ram=None if measured.stack is None else program.arena_bytes + measured.stack + workgroup,
+        rom=None if linked is None else linked.flash,
+        arena=program.arena_bytes,
+        stack=measured.stack,
+        workgroup=workgroup,
+        alignment=program.alignment,
+        io="external" if library.external else "arena",
+        weights=weights,
+        linked=None
+        if linked is None
+        else LinkedInfo(
+            linked.object, linked.source - weights, linked.libraries, linked.compiler, list(linked.flags)
+        ),
+        not_measured=measured.unknown,
+        sections=found.sections,
     )
 
 

@@ -7,7 +7,9 @@
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 #define NAME(suffix) PASTE(MODEL, suffix)
+#ifndef CALLS
 #define CALLS 1000
+#endif
 
 typedef struct {
   NAME(_context_t) context;

@@ -1,4 +1,4 @@
-"""Networks of a few layers, and functions in MLIR with what they compute."""
+"""Networks of a few layers, names of real ones, and functions in MLIR with what they compute."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+MODELS = (
+    "mnist_cntk",
+    "tfl_kws_int8",
+    "tfl_ic_resnet_int8",
+    "tfl_vww96_int8",
+    "tfl_tflm_micro_speech",
+    "nas_randwire_ws32_4_075_s0",
+)
+"""Real networks of `../shared/models` that fit the boards."""
 
 Arrays = list[npt.NDArray[Any]]
 _RNG = 7

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from corpus import NO_SHARED, SHARED
 from firmware_harness import assert_agrees, build, compile_firmware, reference_case, run, target_named
-from small_networks import write_float, write_int8
+from small_networks import MODELS, write_float, write_int8
 
 BOARDS = ("cortex-m4f", "cortex-m7", "cortex-m55", "riscv32-imafc")
 SMALL = {"float": write_float, "int8": write_int8}
-MODELS = (
-    "mnist_cntk",
-    "tfl_kws_int8",
-    "tfl_ic_resnet_int8",
-    "tfl_vww96_int8",
-    "tfl_tflm_micro_speech",
-    "nas_randwire_ws32_4_075_s0",
-)
+# Of the driver, and of the timer's interrupt, which saves the FPU's registers too.
+_DRIVER_STACK = 64 + 112
 # Searches past a proof change nothing here; rewrites have tests of their own.
 QUICK = (
     "--no-rewrite",
@@ -35,7 +30,9 @@ def check(model: Path, target_name: str, folder: Path) -> None:
     header = (library / "include" / "net.h").read_text("ascii")
     arena = int(header.partition("net_ARENA_BYTES ")[2].partition("u")[0])
     assert arena - 64 < result.figures["arena"] <= arena
-    assert 0 < result.figures["stack"] < 16384
+    memory = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
+    # Painted: the path that was taken, in a program that was compiled for speed.
+    assert 0.7 * memory["stack"] <= result.figures["stack"] <= memory["stack"] + _DRIVER_STACK
 
 
 @pytest.mark.parametrize("kind", SMALL)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from corpus import REPO
 from firmware_harness import compile_firmware, target_named
-from small_networks import write_float
+from small_networks import write_float, write_int8
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.13)
@@ -34,27 +34,32 @@ int main(void) {
   return status;
 }
 """
-# What Zephyr's build defines for modules: what the module hands over is printed.
+# What Zephyr's build defines for modules, and does with them: libraries whole, unneeded sections removed.
 ZEPHYR = """\
 cmake_minimum_required(VERSION 3.13)
-function(note)
-  foreach(item ${ARGN})
-    message(STATUS "${item}")
-  endforeach()
-endfunction()
-function(zephyr_library_named name)
-endfunction()
-function(zephyr_library_sources)
-  note(${ARGN})
+project(zephyr LANGUAGES C)
+add_library(zephyr_interface INTERFACE)
+macro(zephyr_library_named name)
+  set(ZEPHYR_CURRENT_LIBRARY ${{name}})
+  add_library(${{name}} STATIC "")
+  set_property(GLOBAL APPEND PROPERTY ZEPHYR_LIBS ${{name}})
+  target_link_libraries(${{name}} PUBLIC zephyr_interface)
+endmacro()
+function(zephyr_library_sources source)
+  target_sources(${{ZEPHYR_CURRENT_LIBRARY}} PRIVATE ${{source}} ${{ARGN}})
 endfunction()
 function(zephyr_include_directories)
-  note(${ARGN})
+  target_include_directories(zephyr_interface INTERFACE ${{ARGV}})
 endfunction()
 function(zephyr_link_libraries)
-  note(${ARGN})
+  target_link_libraries(zephyr_interface INTERFACE ${{ARGV}})
 endfunction()
-set(CONFIG_NET y)
-include(${MODULE}/zephyr/CMakeLists.txt)
+set(CONFIG_SERENITY_NET {config})
+add_subdirectory("{module}/{cmake}" module)
+get_property(libraries GLOBAL PROPERTY ZEPHYR_LIBS)
+add_executable(user user.c)
+target_link_libraries(user PRIVATE -Wl,--whole-archive ${{libraries}} -Wl,--no-whole-archive)
+target_link_libraries(user PRIVATE -Wl,--gc-sections zephyr_interface)
 """
 
 
@@ -85,18 +90,32 @@ def test_cmake_projects_take_the_folder(how: str, library: Path, tmp_path: Path)
     assert call(tmp_path / "build" / "user") == "done\n"
 
 
-def test_zephyr_is_given_files_that_exist(library: Path, tmp_path: Path) -> None:
-    script = tmp_path / "zephyr.cmake"
-    script.write_text(ZEPHYR)
-    said = call("cmake", f"-DMODULE={library}", "-P", script)
-    files = [Path(line.removeprefix("-- ")) for line in said.splitlines() if line.startswith("-- /")]
-    assert {path.resolve().relative_to(library.resolve()) for path in files} >= {
-        Path("src/net.c"),
-        Path("lib/net.o"),
-        Path("include"),
-    }
-    assert all(path.exists() for path in files)
-    assert "config NET\n" in (library / "zephyr" / "Kconfig").read_text()
+def test_zephyr_builds_the_module(library: Path, tmp_path: Path) -> None:
+    described = dict(
+        line.strip().split(": ") for line in (library / "zephyr" / "module.yml").read_text().splitlines()[2:]
+    )
+    assert set(described) == {"cmake", "kconfig"}
+    kconfig = (library / described["kconfig"]).read_text()
+    assert kconfig.startswith("config SERENITY_NET\n\tbool ")
+    (tmp_path / "user.c").write_text(USER)
+    text = ZEPHYR.format(config="y", module=library, cmake=described["cmake"])
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    call("cmake", "-S", tmp_path, "-B", tmp_path / "build")
+    call("cmake", "--build", tmp_path / "build")
+    assert call(tmp_path / "build" / "user") == "done\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "lines"),
+    [
+        ("cortex-m4f", ["depends on CPU_HAS_FPU", "select FPU", "select REQUIRES_FULL_LIBC"]),
+        ("riscv32-imac", ["select REQUIRES_FULL_LIBC"]),
+    ],
+)
+def test_zephyr_is_told_what_a_board_must_have(target: str, lines: list[str], tmp_path: Path) -> None:
+    library = compile_firmware(write_int8(tmp_path / "m.onnx"), target, tmp_path / "net")
+    kconfig = (library / "zephyr" / "Kconfig").read_text().splitlines()
+    assert [line.strip() for line in kconfig if line.strip().startswith(("depends", "select"))] == lines
 
 
 def test_metadata_says_what_is_there(library: Path) -> None:

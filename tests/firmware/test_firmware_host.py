@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from pathlib import Path
 
 import numpy as np
 import pytest
+from corpus import NO_SHARED, SHARED
 from firmware_harness import (
     HERE,
     Case,
@@ -17,7 +19,7 @@ from firmware_harness import (
     run,
     target_named,
 )
-from small_networks import PROGRAMS, write_float, write_int8
+from small_networks import MODELS, PROGRAMS, write_float, write_int8
 
 from serenity_mlir.report import read_report
 
@@ -58,6 +60,22 @@ def test_programs_compute_what_they_say(name: str, io: str, tmp_path: Path) -> N
     case = Case("net", library, list(inputs), program.compute(*inputs))
     binary = build(case, target_named("host"), tmp_path / "b", external=io == "external")
     assert_agrees(run(binary, target_named("host")), case)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=NO_SHARED)
+@pytest.mark.parametrize("name", MODELS)
+def test_real_networks(name: str, tmp_path: Path) -> None:
+    """Twice in a row, and in two threads with an arena each: no report, equal results, the reference's."""
+    target = target_named("host")
+    model = SHARED / "models" / f"{name}.onnx"
+    library = compile_firmware(model, "host", tmp_path / "lib", "--no-rewrite", "--no-regions")
+    case = reference_case(model, library, "net")
+    result = run(build(case, target, tmp_path / "b"), target)
+    assert_agrees(result, case)
+    arena = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]["arena"]
+    assert arena - 64 < result.figures["arena"] <= arena
+    binary = build(case, target, tmp_path / "c", driver=HERE / "instances.c", more=["-DCALLS=5"])
+    assert_agrees(run(binary, target), case)
 
 
 def test_two_instances_at_once(tmp_path: Path) -> None:
