@@ -106,7 +106,7 @@ def test_flash_is_what_the_map_keeps() -> None:
 def test_what_a_library_says_it_takes(board: str, tmp_path: Path) -> None:
     target_named(board)
     library = compile_firmware(
-        write_int8(tmp_path / "m.onnx"), board, tmp_path / "lib", "--report", tmp_path / "r.json"
+        write_int8(tmp_path / "m.onnx"), board, tmp_path / "lib", "--report", str(tmp_path / "r.json")
     )
     memory = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
     linked = memory["linked"]
