@@ -1,0 +1,100 @@
+"""A network in the making: constants and nodes are replaced, and cut to size at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from serenity_mlir.reform.atoms import Indices
+from serenity_mlir.reform.network import Array, Network, Node, Tensor
+
+Kept = Mapping[int, Indices]
+"""By axis: the positions that stay, ascending."""
+
+_DEQUANTIZE = "DequantizeLinear"
+
+
+class Draft:
+    """Edits of a network from which channels are removed; positions are those before the removal.
+
+    Attributes:
+        before: The network as it was.
+        nodes: Its nodes by name as they are now, in topological order.
+    """
+
+    def __init__(self, before: Network, kept: Mapping[str, Kept]) -> None:
+        self.before = before
+        self.nodes = {node.name: node for node in before.nodes}
+        self._kept = dict(kept)
+        self._tensors = dict(before.tensors)
+
+    def kept(self, tensor: str, axis: int) -> Indices | None:
+        """The positions that stay along an axis; None where all do."""
+        return self._kept.get(tensor, {}).get(axis)
+
+    def value(self, name: str) -> Array | None:
+        """What a constant holds now, nothing cut from it yet; None for "" and for what is no constant."""
+        return self._tensors[name].value if name else None
+
+    def constant(self, wanted: str, value: Array, kept: Kept | None = None) -> str:
+        """A new constant, to be cut as `kept` says.
+
+        Returns:
+            Its name: `wanted`, with a number where that is taken.
+        """
+        name, copies = wanted, 0
+        while name in self._tensors:
+            copies += 1
+            name = f"{wanted}_{copies}"
+        self._tensors[name] = Tensor.constant(name, value)
+        if kept:
+            self._kept[name] = kept
+        return name
+
+    def axis_like(self, tensor: str, axis: int) -> Kept:
+        """How a constant of one axis is cut that lies along an axis of a tensor."""
+        kept = self.kept(tensor, axis)
+        return {} if kept is None else {0: kept}
+
+    def with_zeros(self, node: Node, index: int, axis: int, positions: Indices, zero: float) -> Node | None:
+        """The node with zeros at some positions along an axis of one constant input.
+
+        Args:
+            node: As it is now.
+            index: Which input: a constant, or a constant that is dequantised.
+            axis: Its axis.
+            positions: Where zeros go.
+            zero: What is stored for zero where the input is a constant.
+
+        Returns:
+            None where somebody else reads the constant too, or there is none.
+        """
+        name = node.input(index)
+        value, maker = self.value(name), self.before.producers.get(name)
+        if value is not None:
+            if len(self._readers(name)) > 1:
+                return None
+            changed = np.moveaxis(value.copy(), axis, 0)
+            changed[positions] = zero
+            made = self.constant(f"{name}/gated", np.moveaxis(changed, 0, axis), self._kept.get(name))
+            return node.with_input(index, made)
+        if maker is None or maker.op != _DEQUANTIZE or len(self._readers(name)) > 1:
+            return None
+        point = self.value(maker.input(2))
+        if point is not None and (point != point.ravel()[0]).any():
+            return None
+        stored = 0.0 if point is None else float(point.ravel()[0])
+        changed_maker = self.with_zeros(self.nodes[maker.name], 0, axis, positions, stored)
+        if changed_maker is None:
+            return None
+        self.nodes[maker.name] = changed_maker
+        return node
+
+    def _readers(self, name: str) -> list[str]:
+        found = [node.name for node in self.nodes.values() if name in node.inputs]
+        return found + [name] * (name in self.before.outputs)
+
+    def finished(self, masks: Mapping[str, tuple[Array, int]], zeros: Mapping[str, float]) -> Network:
+        """The network with everything cut to size."""
+        raise NotImplementedError
