@@ -82,7 +82,7 @@ class Facts:
         if known is None:
             return np.zeros(size, np.bool_)
         value, alike = known.along(axis, size)
-        return alike & (value == zero)
+        return np.asarray(alike & (value == zero))
 
     def aligned(self, names: tuple[str, ...], rank: int) -> list[Known]:
         """Operands of an op that broadcasts, each of the rank of the result; unknown ones all masked out."""

@@ -19,7 +19,7 @@ def groups(model: onnx.ModelProto) -> dict[tuple[str, ...], ChannelGroup]:
 
 def member(group: ChannelGroup, tensor: str, axis: int) -> list[int]:
     (found,) = [item for item in group.members if (item.tensor, item.axis) == (tensor, axis)]
-    return found.channels.tolist()
+    return [int(channel) for channel in found.channels]
 
 
 def test_a_residual_sum_ties_what_it_adds() -> None:
