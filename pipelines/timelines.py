@@ -56,6 +56,13 @@ def _course(
     return course(graph, order, layout.sources[region.region], offsets, names)
 
 
+def counted_graph(region: RegionSchedule, *, whole: bool) -> MemoryGraph | None:
+    """The graph that a region's peaks are of: with inputs and outputs only where one arena holds them."""
+    if region.graph is None or whole:
+        return region.graph
+    return _without_last(region.graph, len(region.held or ()))
+
+
 def _without_last(graph: MemoryGraph, count: int) -> MemoryGraph:
     """`graph` without its last buffers."""
     kept = len(graph.buffers) - count

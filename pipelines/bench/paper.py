@@ -15,9 +15,9 @@ from serenity_mlir.errors import SerenityError
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.liveness import live_ranges, peak
 from serenity_mlir.pipelines.bench.networks import darts_normal_cell, randwire_stage
-from serenity_mlir.pipelines.bench.random_orders import random_peaks
 from serenity_mlir.pipelines.bench.rewriting import rewrite
 from serenity_mlir.pipelines.bench.topology import Topology, read_topology
+from serenity_mlir.random_orders import random_peaks
 from serenity_mlir.report import OffChip, Transfers
 from serenity_mlir.schedulers import Schedule, schedule
 from serenity_mlir.schedulers.baselines import kahn

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import io
+from functools import partial
 from typing import TYPE_CHECKING
 
-from serenity_mlir.errors import SerenityError, UsageError
+from serenity_mlir.views.figures import draw
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from serenity_mlir.pipelines.bench.paper import CellResult, PaperReport
 
-FORMATS = ("svg", "png")
 _COLUMNS = 3
 _LEFT = 0.98
-
-
-def plot_format(path: Path) -> str:
-    """The format that a file's name asks for.
-
-    Raises:
-        UsageError: It is none of `FORMATS`.
-        SerenityError: matplotlib is not installed.
-    """
-    form = path.suffix.removeprefix(".").lower()
-    if form not in FORMATS:
-        raise UsageError(f"no plot in format '{form}'", hint="name a file .svg or .png")
-    try:
-        import matplotlib  # noqa: F401, PLC0415  (an extra)
-    except ImportError as error:
-        raise SerenityError("plots need matplotlib", hint="pip install 'serenity-mlir[plot]'") from error
-    return form
 
 
 def plot(report: PaperReport, form: str) -> bytes:
@@ -41,34 +22,27 @@ def plot(report: PaperReport, form: str) -> bytes:
 
     Args:
         report: Its random orders are drawn.
-        form: One of `FORMATS`.
+        form: As `draw` takes it.
     """
-    import matplotlib as mpl  # noqa: PLC0415  (an extra)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    rows = -(-len(report.cells) // _COLUMNS)
+    return draw(partial(_fill, report=report, rows=rows), form, size=(9.6, 2.3 * rows + 0.7))
 
+
+def _fill(figure: Figure, *, report: PaperReport, rows: int) -> None:
     shown = report.cells
-    rows = -(-len(shown) // _COLUMNS)
     widest = max(cell.random.peaks[-1][0] / cell.variants[0].peak for cell in shown)
-    with mpl.rc_context({"svg.hashsalt": "serenity", "svg.fonttype": "none", "font.family": "sans-serif"}):
-        figure = Figure(figsize=(9.6, 2.3 * rows + 0.7), layout="constrained")
-        FigureCanvasAgg(figure)
-        grid: list[Axes] = list(figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False).flat)
-        for axes, cell in zip(grid, shown, strict=False):
-            _panel(axes, cell, max(widest, 1.05))
-        for axes in grid[len(shown) :]:
-            axes.set_visible(False)
-        for axes in grid[
-            max(len(shown) - _COLUMNS, 0) : len(shown)
-        ]:  # the lowest that is seen of each column
-            axes.tick_params(labelbottom=True)
-        figure.supxlabel("peak / least peak")
-        figure.supylabel("share of random orders within it")
-        orders = shown[0].random.orders
-        figure.suptitle(f"{orders:,} random orders of each cell; dashed: file order", fontsize=11)
-        data = io.BytesIO()
-        figure.savefig(data, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
-    return data.getvalue()
+    grid: list[Axes] = list(figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False).flat)
+    for axes, cell in zip(grid, shown, strict=False):
+        _panel(axes, cell, max(widest, 1.05))
+    for axes in grid[len(shown) :]:
+        axes.set_visible(False)
+    # The lowest that is seen of each column.
+    for axes in grid[max(len(shown) - _COLUMNS, 0) : len(shown)]:
+        axes.tick_params(labelbottom=True)
+    figure.supxlabel("peak / least peak")
+    figure.supylabel("share of random orders within it")
+    orders = shown[0].random.orders
+    figure.suptitle(f"{orders:,} random orders of each cell; dashed: file order", fontsize=11)
 
 
 def _panel(axes: Axes, cell: CellResult, widest: float) -> None:

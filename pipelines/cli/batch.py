@@ -16,9 +16,10 @@ from serenity_mlir.pipelines.batch.results import Results
 from serenity_mlir.pipelines.batch.run import Row, run_batch
 from serenity_mlir.pipelines.batch.task import Options
 from serenity_mlir.pipelines.cli.group import lead_group
+from serenity_mlir.pipelines.cli.views import VIEWS
 
 # Options for one model that is analyzed alone, and those that are the batch's, not each task's.
-_ONE = {"json_path", "csv_path", "traffic"}
+_ONE = {"json_path", "csv_path", "traffic", *VIEWS}
 _OWN = {"jobs", "scheduler", "output", "targets", "debug", *_ONE}
 
 

@@ -49,10 +49,11 @@ def paper(  # noqa: PLR0913  (one parameter an option of the command)
 ) -> None:
     """Peaks, arenas, traffic and scheduling times of the SERENITY paper's cells."""
     from serenity_mlir.pipelines.bench import paper as work  # noqa: PLC0415  (as in the other commands)
-    from serenity_mlir.pipelines.bench.paper_plot import plot, plot_format  # noqa: PLC0415
+    from serenity_mlir.pipelines.bench.paper_plot import plot  # noqa: PLC0415
     from serenity_mlir.pipelines.bench.paper_tables import markdown, settings, tables  # noqa: PLC0415
     from serenity_mlir.pipelines.bench.result_file import result_file  # noqa: PLC0415
     from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs  # noqa: PLC0415
+    from serenity_mlir.views.figures import plot_format  # noqa: PLC0415
 
     del debug  # `main` looks for it
     paths = [path for path in (json_path, plot_path, output) if path is not None]

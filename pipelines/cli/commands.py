@@ -16,6 +16,7 @@ from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.pipelines.arena_csv import arena_csv
 from serenity_mlir.pipelines.cli.budgets import check_budgets
 from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs
+from serenity_mlir.pipelines.cli.views import check_views, made_views
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
 from serenity_mlir.pipelines.lower_rewritten import RewriteOptions
 from serenity_mlir.pipelines.lower_stream import StreamOptions
@@ -129,14 +130,17 @@ def run_analyze(  # noqa: PLR0913
     traffic: bool,
     iree_flags: Sequence[str],
     debug: bool,
+    **views: Path | None,
 ) -> None:
-    """`serenity analyze`."""
+    """`serenity analyze`; `views` are the options of `cli.views`."""
     _check_packing(io, no_arena=no_arena)
     if csv_path is not None and no_arena:
         raise UsageError("--csv writes the arena that is planned", hint="leave out --no-arena")
-    if csv_path is not None and csv_path == json_path:
-        raise UsageError("--json and --csv name one file", hint="give them two")
-    check_outputs([path for path in (json_path, csv_path) if path])
+    paths = [path for path in (json_path, csv_path, *views.values()) if path is not None]
+    if len(set(paths)) < len(paths):
+        raise UsageError("two outputs have one name", hint="give each its own")
+    check_outputs(paths)
+    check_views(views)
     io = io or EXTERNAL
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
     with console.progress() as progress:
@@ -157,7 +161,7 @@ def run_analyze(  # noqa: PLR0913
     outputs = {} if json_path is None else {json_path: compiled.report.to_json(timeline=timeline)}
     if csv_path is not None:
         outputs[csv_path] = arena_csv(compiled.stream, file=str(model)).encode()
-    write_outputs(outputs)
+    write_outputs(outputs | made_views(views, compiled))
     console.print_report(compiled.report, traffic=traffic)
 
 

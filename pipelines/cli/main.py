@@ -15,6 +15,7 @@ from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, Us
 from serenity_mlir.pipelines.cli.bench import bench
 from serenity_mlir.pipelines.cli.pack import pack
 from serenity_mlir.pipelines.cli.seconds import Seconds
+from serenity_mlir.pipelines.cli.views import view_options
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET
 from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
 
@@ -137,6 +138,7 @@ def compile_command(**options: Any) -> None:
     "--csv", "csv_path", type=click.Path(path_type=Path), metavar="FILE",
     help="Write the arena in minimalloc's format.",
 )  # fmt: skip
+@view_options
 @click.option("--traffic", is_flag=True, help="Also show off-chip traffic at 32 to 256 KB on chip.")
 @click.option(
     "--jobs",

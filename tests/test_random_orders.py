@@ -10,9 +10,9 @@ from hypothesis import given, settings
 
 from serenity_mlir.graph import Buffer, MemoryGraph, Op
 from serenity_mlir.liveness import peak
-from serenity_mlir.pipelines.bench.random_orders import random_peaks
+from serenity_mlir.random_orders import random_peaks
 
-sys.path.append(str(Path(__file__).parents[1] / "schedulers"))
+sys.path.append(str(Path(__file__).parent / "schedulers"))
 from small_graphs import graphs
 
 

@@ -1,0 +1,86 @@
+"""`--plot`: what the figure says, and that it says it again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from shown_cases import graph_of, shown_of
+
+from serenity_mlir.errors import SerenityError
+from serenity_mlir.pipelines.cli import main as cli
+from serenity_mlir.sizes import kib_text, size_text
+from serenity_mlir.views import Shown
+from serenity_mlir.views.picture import picture
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(scope="module")
+def shown() -> Shown:
+    return shown_of(graph_of(40))
+
+
+def words(shown: Shown) -> str:
+    return picture(shown, "svg").decode()
+
+
+def test_peaks_arenas_and_bound_are_named(shown: Shown) -> None:
+    text = words(shown)
+    (region,) = shown.regions
+    for course, name in ((region.before, "file order"), (region.after, "as compiled")):
+        assert f">{name}: peak {size_text(course.peak)} at step {course.peak_step}<" in text
+        assert f">Arena, {name}: {size_text(course.arena or 0)}<" in text
+        assert f">{name}: {size_text(course.peak)}<" in text
+    assert f"no order needs less: {size_text(shown.info(region).lower_bound or 0)}<" in text
+    assert ">Peaks of 20 random legal orders (seed 0)<" in text
+    assert "&lt;model&gt; &amp; more.onnx (generic)" in text
+
+
+def test_every_buffer_is_a_box(shown: Shown) -> None:
+    (region,) = shown.regions
+    boxes = re.findall(r'id="PolyCollection_\d+">(.*?)</g>\n', words(shown), re.DOTALL)
+    assert len(region.before.buffers) == 40
+    assert [box.count("<path") for box in boxes if box.count("<path") > 1][:2] == [40, 40]
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_the_same_bytes_again(shown: Shown, form: str) -> None:
+    assert picture(shown, form) == picture(shown, form)
+
+
+def test_three_thousand_ops_are_not_cluttered_with_names() -> None:
+    large = words(shown_of(graph_of(3000), drawn=1))
+    assert "Conv_" not in large
+    assert "Conv_" in words(shown_of(graph_of(10)))
+    assert len(large) < 4_000_000
+
+
+def test_the_region_of_the_highest_peak_is_drawn(shown: Shown) -> None:
+    (large,) = shown.regions
+    (small,) = shown_of(graph_of(3)).regions
+    both = (msgspec.structs.replace(small, name="small#0"), large)
+    report = msgspec.structs.replace(shown.report, timeline=both)
+    text = words(replace(shown, report=report))
+    assert f"region {large.name}, which has the highest peak of 2" in text
+    assert size_text(large.after.peak) in text
+
+
+def test_nothing_to_draw(shown: Shown) -> None:
+    report = msgspec.structs.replace(shown.report, timeline=())
+    with pytest.raises(SerenityError, match="no region of the model has constant sizes"):
+        picture(Shown(report), "svg")
+
+
+def test_no_such_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["analyze", "absent.onnx", "--plot", str(tmp_path / "p.pdf")]) == 2
+    assert "name a file .svg or .png" in capsys.readouterr().err
+
+
+def test_sizes_are_in_bytes_and_kib() -> None:
+    assert size_text(1_500_000) == "1,500,000 bytes (1,464.8 KiB)"
+    assert kib_text(1536) == "1.5 KiB"
+    assert size_text(1) == "1 byte (0.0 KiB)"
