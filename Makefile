@@ -63,6 +63,11 @@ pytest: $(DEV_STAMP) ## Unit, property and end-to-end tests
 lit: $(DEV_STAMP) ## lit and FileCheck tests of the passes
 	$(BIN)/lit $(LIT_FLAGS) lit_tests
 
+.PHONY: train
+train: $(DEV_STAMP) ## Install PyTorch and run the tests that need it
+	$(PIP_INSTALL) --editable '.[train]'
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/reform_train
+
 .PHONY: clean
 clean: ## Remove what builds and tests left
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
