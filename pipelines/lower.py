@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from serenity_mlir.dialect_passes.flow.locate_dispatches import LocateDispatchesPass
 from serenity_mlir.dialect_passes.stream.slab import allocations, compiled_allocations, slab
 from serenity_mlir.errors import CheckFailed
 from serenity_mlir.pipelines.iree_api import Program
@@ -14,7 +15,7 @@ from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult, lo
 from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.report import Footprint
 
-BEFORE_STREAM = "flow"
+DISPATCHES_MADE, BEFORE_STREAM = "dispatch-creation", "flow"
 _ALIGNMENT = "iree-stream-resource-min-offset-alignment"
 # Execution models whose finished modules call the HAL's queues for every allocation.
 _QUEUED = ("async-internal", "async-external")
@@ -63,7 +64,10 @@ def lower_to(
     if PHASES.index(last) <= PHASES.index(BEFORE_STREAM):
         program.to_phase(last)
         return None
-    if program.phase != BEFORE_STREAM:
+    if PHASES.index(program.phase) < PHASES.index(DISPATCHES_MADE):
+        program.to_phase(DISPATCHES_MADE)
+    if program.phase == DISPATCHES_MADE:
+        LocateDispatchesPass().apply(program.module)
         program.to_phase(BEFORE_STREAM)
     if unchanged is not None:
         unchanged.to_phase(BEFORE_STREAM)
