@@ -2,13 +2,14 @@
 
     python benchmarks/firmware.py [--targets NAME…] [NAMES…]
 
-Models come from ../shared/models. For each model and target: the arena, with inputs and outputs in it; what
-IREE's runtime allocates for the same model (the slab of stock IREE in the best of its modes, inputs and
-outputs; its structures and code left out); the stack of a call, painted and read back in the emulator; flash
-from the linked map, for the object, for the generated source (its weights apart) and for what both take from
-libm and libgcc; instructions of one call (QEMU, -icount shift=0): with `--objective memory`, without rewrites
-and regions ("reordered"), and without any of it ("IREE's order"). Results are compared with onnxruntime's
-before a row is written.
+Models come from ../shared/models. Each is compiled for each target with `--objective memory`, with the
+default (balanced) objective, without rewrites and regions ("reordered"), and without any of it ("IREE's
+order"); each library runs in the emulator and its results are compared with onnxruntime's before a row is
+written. Memory is that of `--objective memory`: the arena, with inputs and outputs in it; what IREE's runtime
+allocates for the same model (the slab of stock IREE in the best of its modes, inputs and outputs; its
+structures and code left out); stack and flash as `metadata.json` has them, from a linked program: the
+deepest chain of calls, and object, generated source (its weights apart) and functions of libm and libgcc.
+Instructions are those of one call (QEMU, -icount shift=0).
 
 TFLM's arena is what its interpreter says of the model's TFLite twin, in a process of the Python that --tflm
 names, which has `tflite-micro` installed: "head" holds activations, inputs and outputs; "total" adds its
@@ -23,40 +24,36 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from circumstances import REPO, SHARED, models, write
 
 sys.path.append(str(REPO / "tests" / "firmware"))
 from firmware_harness import assert_agrees, build, compile_firmware, reference_case, run
+from small_networks import MODELS
 
 from serenity_mlir.pipelines.bench.result_file import table
 from serenity_mlir.pipelines.firmware.targets import firmware_target
 from serenity_mlir.report import read_report
 
 TFLM_VERSION = "0.dev20261023182759"
-TARGETS = ("cortex-m4f", "cortex-m7", "cortex-m55", "riscv32-imafc")
-MODELS = (
-    "mnist_cntk",
-    "tfl_kws_int8",
-    "tfl_ic_resnet_int8",
-    "tfl_vww96_int8",
-    "tfl_tflm_micro_speech",
-    "nas_randwire_ws32_4_075_s0",
-)
+TARGETS = ("cortex-m4f", "cortex-m7", "cortex-m55", "riscv32-imafc", "riscv32-imac")
+BASIS = "cortex-m7"  # whose code other targets' is measured against
 KINDS = {
-    "ours": ("--objective", "memory"),
+    "memory": ("--objective", "memory"),
+    "balanced": (),
     "reordered": ("--no-rewrite", "--no-regions"),
     "order": ("--no-schedule", "--no-rewrite", "--no-regions"),
 }
-HEADS = (
-    *("model", "target", "arena", "TFLM head", "TFLM total", "IREE's runtime", "stack"),
-    *("weights", "object", "source", "libraries", "instructions", "reordered", "IREE's order"),
+MEMORY_HEADS = (
+    *("model", "target", "arena", "stack", "TFLM head", "TFLM total", "IREE's runtime"),
+    *("weights", "object", "source", "libraries", "object / M7's"),
 )
-COLUMNS = (
-    *("runtime", "stack", "weights", "object", "source", "libraries"),
-    *("instructions", "reordered", "order"),
+COST_HEADS = (
+    *("model", "target", "arena, memory", "balanced", "reordered", "IREE's order"),
+    *("instructions, memory", "balanced", "reordered", "IREE's order"),
 )
 _ASK = """\
 import sys
@@ -64,50 +61,55 @@ from tflite_micro import runtime
 runtime.Interpreter.from_file(
     sys.argv[1], intrepreter_config=runtime.InterpreterConfig.kAllocationRecording).print_allocations()
 """
-_MAP_LINE = re.compile(r"^ (\.\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S.*)$")
-_FLASH = (".text", ".rodata", ".srodata", ".data", ".ARM.exidx", ".vectors")
 
 
-def measured(model: Path, target_name: str, folder: Path) -> dict[str, int]:
-    """Figures of a model on a target, for the least memory and in IREE's order."""
+@dataclass(frozen=True)
+class Measured:
+    """A model on a target, by kind: `memory` of `metadata.json`, and the instructions of a call."""
+
+    memory: dict[str, dict[str, Any]]
+    instructions: dict[str, int]
+    runtime: int
+
+
+def measured(model: Path, target_name: str, folder: Path) -> Measured:
+    """Figures of a model on a target, compiled in each way."""
     target = firmware_target(target_name)
-    found: dict[str, int] = {}
+    memory: dict[str, dict[str, Any]] = {}
+    instructions: dict[str, int] = {}
     for kind, options in KINDS.items():
         place = folder / kind
-        report = place / "report.json"
         place.mkdir()
-        stock = ("--compare-stock", "--report", str(report)) if kind == "order" else ()
+        stock = ("--compare-stock", "--report", str(place / "report.json")) if kind == "order" else ()
         library = compile_firmware(model, target_name, place / "lib", *options, *stock)
         case = reference_case(model, library, "net")
         result = run(build(case, target, place / "b"), target, counting=True)
         assert_agrees(result, case)
-        if kind == "order":
-            memory = read_report(report).memory
-            if memory.stock is None:
-                raise ValueError("--compare-stock left no figures of stock")
-            found["runtime"] = sum(size or 0 for size in (memory.stock.best, memory.inputs, memory.outputs))
-        if kind != "ours":
-            found[kind] = result.figures["instructions"]
-            continue
-        said = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
-        found |= {"arena": said["arena"], "weights": said["weights"], **result.figures, **flash(place / "b")}
-        found["arena"] = said["arena"]
-        found["source"] -= said["weights"]
-    return found
+        memory[kind] = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
+        instructions[kind] = result.figures["instructions"]
+    found = read_report(folder / "order" / "report.json").memory
+    if found.stock is None:
+        raise ValueError("--compare-stock left no figures of stock")
+    runtime = sum(size or 0 for size in (found.stock.best, found.inputs, found.outputs))
+    return Measured(memory, instructions, runtime)
 
 
-def flash(folder: Path) -> dict[str, int]:
-    """Bytes that were linked in, by where they come from: the library's object, its source, libraries."""
-    text = (folder / "program.map").read_text("utf-8").partition("Linker script and memory map")[2]
-    joined = re.sub(r"^( \.\S+)\n\s+", r"\1 ", text, flags=re.MULTILINE)
-    sizes: Counter[str] = Counter()
-    for line in joined.splitlines():
-        match = _MAP_LINE.match(line)
-        if match and int(match[2], 16) and match[1].startswith(_FLASH):
-            file = match[4]
-            kind = "object" if file.endswith("/net.o") else "source" if "net_source" in file else ""
-            sizes[kind or ("libraries" if ".a(" in file else "program")] += int(match[3], 16)
-    return {kind: sizes[kind] for kind in ("object", "source", "libraries")}
+def memory_row(found: Measured, basis: Measured | None, tflm_arena: tuple[str, str]) -> list[str]:
+    memory = found.memory["memory"]
+    linked = memory["linked"]
+    against = "-" if basis is None else f"{linked['object'] / basis.memory['memory']['linked']['object']:.2f}"
+    return [
+        *(f"{memory[key]:,}" for key in ("arena", "stack")),
+        *tflm_arena,
+        *(f"{size:,}" for size in (found.runtime, memory["weights"])),
+        *(f"{linked[key]:,}" for key in ("object", "source", "libraries")),
+        against,
+    ]
+
+
+def cost_row(found: Measured) -> list[str]:
+    arenas = [found.memory[kind]["arena"] for kind in KINDS]
+    return [f"{value:,}" for value in (*arenas, *(found.instructions[kind] for kind in KINDS))]
 
 
 def tflm(model: str, python: str | None) -> tuple[str, str]:
@@ -133,19 +135,23 @@ def main() -> None:
     parser.add_argument("--tflm", metavar="PYTHON", help=f"with tflite-micro=={TFLM_VERSION}")
     parser.add_argument("--output", type=Path, default=REPO / "benchmarks" / "results" / "firmware.md")
     options = parser.parse_args()
-    rows = []
+    memory, cost = [], []
     for model in models(["shared"], options.names or MODELS):
+        arena = tflm(model.stem, options.tflm)
+        found: dict[str, Measured] = {}
         for target in options.targets:
             with tempfile.TemporaryDirectory() as folder:
-                found = measured(model, target, Path(folder))
-            row = [model.stem, target, f"{found['arena']:,}", *tflm(model.stem, options.tflm)]
-            rows.append([*row, *(f"{found[key]:,}" for key in COLUMNS)])
-            print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+                found[target] = measured(model, target, Path(folder))
+            print(model.stem, target, *cost_row(found[target]), file=sys.stderr, flush=True)
+        for target, item in found.items():
+            memory.append([model.stem, target, *memory_row(item, found.get(BASIS), arena)])
+            cost.append([model.stem, target, *cost_row(item)])
     notes = (
-        "Bytes and instructions. RAM is arena + stack. Flash is weights + object + source + libraries. "
-        f"TFLM: tflite-micro {TFLM_VERSION}."
+        "Bytes. RAM is arena + stack; flash is weights + object + source + libraries. TFLM: tflite-micro "
+        f"{TFLM_VERSION}, on the same network for any target."
     )
-    write(options.output, "Firmware", f"{table(HEADS, rows)}\n\n{notes}")
+    body = f"{table(MEMORY_HEADS, memory)}\n\n{notes}\n\n## What it costs\n\n{table(COST_HEADS, cost)}"
+    write(options.output, "Firmware", body)
 
 
 if __name__ == "__main__":
