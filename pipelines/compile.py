@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Literal
 
 from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.tensors.stored_constants import stored_constants, total_size
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.figures import build_report
 from serenity_mlir.pipelines.global_flags import set_checked_global_flags
@@ -106,6 +107,7 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
     source = load_model(path)
     session = _session(options, source)
     module = _module(source, session)
+    own = stored_constants(module)
     if options.symbol:
         module.attributes["sym_name"] = ir.StringAttr.get(options.symbol, session.context)
     program = session.program(module, file=str(path))
@@ -118,7 +120,9 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
             choice = None
             lowered = lower_to(program, last, stream, progress)
         else:
-            program, choice, lowered = lower_rewritten(program, last, options.rewrite, stream, progress)
+            program, choice, lowered = lower_rewritten(
+                program, last, options.rewrite, stream, progress, own=total_size(own)
+            )
     except CompilerError as error:
         raise explained(error, source) from error
     if lowered is None:
@@ -129,6 +133,7 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
         lowered,
         (imported - began, perf_counter() - began),
         choice,
+        own=own,
     )
     return Compiled(source, program, report, lowered.stream)
 

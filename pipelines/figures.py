@@ -8,12 +8,15 @@ from pathlib import Path
 
 from serenity_mlir.dialect_passes.stream.layout_slices import RegionPlan
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
+from serenity_mlir.dialect_passes.tensors.stored_constants import StoredConstant
 from serenity_mlir.pipelines.choose_rewrites import Choice
+from serenity_mlir.pipelines.dispatch_figures import dispatch_infos
 from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.iree_version import iree_version
 from serenity_mlir.pipelines.lower import Lowered
 from serenity_mlir.pipelines.lower_stream import StreamResult
 from serenity_mlir.pipelines.rewrite_trials import Considered
+from serenity_mlir.pipelines.rom import rom
 from serenity_mlir.pipelines.timelines import timelines
 from serenity_mlir.report import (
     SCHEMA_VERSION,
@@ -35,12 +38,14 @@ from serenity_mlir.timeline import RegionTimeline
 from serenity_mlir.traffic import ON_CHIP, Traffic, traffic
 
 
-def build_report(
+def build_report(  # noqa: PLR0913  (what there is to report)
     source: SourceModel,
     target: str,
     lowered: Lowered,
     seconds: tuple[float, float],
     choice: Choice | None,
+    *,
+    own: Sequence[StoredConstant] | None = None,
 ) -> Report:
     """The report of one compilation.
 
@@ -50,6 +55,7 @@ def build_report(
         lowered: What the passes found, and the slab that was read back from the compiled module.
         seconds: Of import, and of everything.
         choice: Of rewrites, where there was one.
+        own: The model's constants, where they are known.
     """
     result = lowered.stream
     courses = timelines(result, source)
@@ -76,6 +82,8 @@ def build_report(
         price=_price(choice),
         considered=[] if choice is None else [_considered(item) for item in choice.considered],
         timeline=courses,
+        dispatches=dispatch_infos(lowered.dispatches, choice),
+        rom=None if own is None else rom(own, lowered.constants),
         warnings=[*(note.message for note in source.notes), *result.notes, *result.warnings],
     )
 

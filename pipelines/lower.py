@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from serenity_mlir.dialect_passes.flow.dispatches import Dispatch, dispatches
 from serenity_mlir.dialect_passes.flow.locate_dispatches import LocateDispatchesPass
 from serenity_mlir.dialect_passes.stream.slab import allocations, compiled_allocations, slab
+from serenity_mlir.dialect_passes.tensors.stored_constants import StoredConstant, stored_constants
 from serenity_mlir.errors import CheckFailed
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import flag_value
@@ -23,10 +25,19 @@ _QUEUED = ("async-internal", "async-external")
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What the passes found, and the slab that was read back from the module that they led to."""
+    """What was lowered.
+
+    Attributes:
+        stream: What the passes found.
+        slab: Read back from the module that they led to.
+        dispatches: Of that module.
+        constants: The same.
+    """
 
     stream: StreamResult
     slab: int | None
+    dispatches: tuple[Dispatch, ...]
+    constants: tuple[StoredConstant, ...]
 
 
 def with_alignment(options: StreamOptions, iree_flags: Sequence[str]) -> StreamOptions:
@@ -71,6 +82,7 @@ def lower_to(
         program.to_phase(BEFORE_STREAM)
     if unchanged is not None:
         unchanged.to_phase(BEFORE_STREAM)
+    ran, constants = tuple(dispatches(program.module)), tuple(stored_constants(program.module))
     result = lower_stream(program, options, progress, unchanged)
     expected = allocations(program.module)
     if result.planned is not None and (expected is None or set(expected) - set(result.planned)):
@@ -87,7 +99,7 @@ def lower_to(
             raise CheckFailed(
                 f"the compiled module does not ask for {sorted(missing)} bytes as planned", file=program.file
             )
-    return Lowered(_as_allocated(result, allocated), allocated)
+    return Lowered(_as_allocated(result, allocated), allocated, ran, constants)
 
 
 def _listed(sizes: Counter[int] | None) -> str:

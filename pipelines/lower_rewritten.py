@@ -49,16 +49,26 @@ class RewriteOptions:
         return (*((REWRITES,) if self.ops else ()), *((REGIONS, DISPATCHES) if self.regions else ()))
 
 
-def lower_rewritten(
+def lower_rewritten(  # noqa: PLR0913  (how to choose and how to lower)
     program: Program,
     last: str,
     rewriting: RewriteOptions,
     options: StreamOptions,
     progress: Callable[[str], None],
+    *,
+    own: int,
 ) -> tuple[Program, Choice, Lowered | None]:
     """Bring `program` to phase `last`, "stream" or later, rewritten where that saves memory.
 
     Code generation has the last word: sites that IREE cannot compile are left out, and others chosen.
+
+    Args:
+        program: What to lower; it is spent.
+        last: The phase to stop after.
+        rewriting: What may be chosen.
+        options: Of order and arena.
+        progress: Called with each stage.
+        own: Bytes of the model's constants, which no choice may let grow.
 
     Returns:
         The program that was lowered, the choice, and what was found.
@@ -71,7 +81,7 @@ def lower_rewritten(
         progress("compile with IREE")
         program.to_phase("input")
     progress("choose rewrites")
-    trials = Trials(program.fork(), options, rewriting.stages, rewriting.exact, rewriting.balanced)
+    trials = Trials(program.fork(), options, rewriting.stages, rewriting.exact, rewriting.balanced, own)
     banned: dict[str, str] = {}
     choice = choose_rewrites(trials, time_limit=rewriting.time_limit, progress=progress)
     for attempt in range(_ATTEMPTS):

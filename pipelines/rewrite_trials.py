@@ -13,10 +13,12 @@ from serenity_mlir.dialect_passes.linalg.reach import holds_floats, names_around
 from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, Site, apply_sites, keyed
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
+from serenity_mlir.dialect_passes.tensors.stored_constants import stored_constants, total_size
 from serenity_mlir.graph import MemoryGraph
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower_stream import StreamOptions, predict
+from serenity_mlir.pipelines.rom import exceeds
 from serenity_mlir.schedulers import schedule
 from serenity_mlir.schedulers.bounds import lower_bound
 
@@ -95,6 +97,7 @@ class Trials:
         stages: Where sites are looked for.
         exact: Leave out rewrites that reassociate sums of floats.
         balanced: Leave out sets that are modelled to be more than a tenth slower.
+        own: Bytes of the model's constants: left out are sets with which what is stored grows above them.
         sites: Keys in the order in which rewrites apply.
         left: What no rewrite fits.
         arenas: Of the sets that were tried; infinite where IREE fails or sizes are no constants.
@@ -110,6 +113,7 @@ class Trials:
     stages: tuple[Stage, ...]
     exact: bool
     balanced: bool
+    own: int
     sites: list[str] = field(default_factory=list)
     left: list[Considered] = field(default_factory=list)
     arenas: dict[Keys, float] = field(default_factory=dict)
@@ -120,6 +124,7 @@ class Trials:
     prices: dict[Keys, Price] = field(default_factory=dict)
     _stage_of: dict[str, int] = field(default_factory=dict)
     _staged: dict[int, dict[Keys, Program]] = field(default_factory=dict)
+    _stored: dict[Keys, int] = field(default_factory=dict)
     _schedules: dict[Keys, tuple[RegionSchedule, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -204,6 +209,7 @@ class Trials:
                 apply_stage(copy, self.stages[-1], keys)
                 work = total_macs(copy.module)
                 copy.to_phase("flow")
+                self._stored[keys] = total_size(stored_constants(copy.module))
                 prediction = predict(copy, self.options)
                 found = prediction.arena
                 graphs = (item.graph for item in prediction.schedules if item.role == "model")
@@ -211,12 +217,20 @@ class Trials:
                 self.prices[keys] = Price(work, ops, prediction.weights)
                 self._schedules[keys] = prediction.schedules
                 copy.close()
+                if self._grows(keys):
+                    found = None
+                    self.faults[keys] = "the constants that are stored would grow above the model's own"
             except CompilerError as error:
                 found = None
                 self.faults[keys] = f"IREE does not compile it: {error.message}"
                 self.program.diagnostics.clear()
             self.arenas[keys] = float("inf") if found is None else found
         return self.arenas[keys]
+
+    def _grows(self, keys: Keys) -> bool:
+        """Whether constants take more than the model's own and more than without these rewrites."""
+        grown = self._stored[keys] > self._stored.get(NONE, self.own)
+        return bool(keys) and grown and exceeds(self._stored[keys], self.own)
 
     def peak_stays(self, base: Keys, keys: Keys) -> bool:
         """Whether buffers that `keys` cannot touch have the peak of the program with the rewrites `base`.

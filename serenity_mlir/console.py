@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Buffers that the table of the peak shows before it sums up the rest.
 _SHOWN = 8
+# The model's nodes that the table of dispatches names.
+_NODES = 4
 _WIDEST = 1000
 
 
@@ -72,10 +74,12 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield lambda stage: status.update(f"{stage} …")
 
 
-def print_report(report: Report, *, traffic: bool = False) -> None:
-    """The before/after table of one compilation, off-chip traffic only where asked for."""
+def print_report(report: Report, *, traffic: bool = False, dispatches: bool = False) -> None:
+    """The before/after table of one compilation, off-chip traffic and dispatches only where asked for."""
     console = stderr()
     _print_memory(console, report)
+    if dispatches:
+        _print_dispatches(report)
     if traffic:
         _print_traffic(console, report)
     _print_peak(console, report)
@@ -92,17 +96,14 @@ def print_report(report: Report, *, traffic: bool = False) -> None:
             f"absolute, {report.verify.max_rel:.3g} relative",
             markup=False,
         )
-    for rewrite in report.rewrites[:_SHOWN]:
-        saved = "" if rewrite.saved is None else f", without which {rewrite.saved:,} bytes more"
-        console.print(f"  {rewrite.pattern} at {rewrite.location}{saved}", markup=False)
-    if len(report.rewrites) > _SHOWN:
-        console.print(f"  and {len(report.rewrites) - _SHOWN} more rewrites", markup=False)
+    _print_rewrites(console, report)
     for candidate in report.search:
         taken = (
             "taken" if candidate.taken else f"IREE fails: {candidate.fault[:60]} …" if candidate.fault else ""
         )
         flags = " ".join(candidate.flags) or "IREE's default"
         console.print(f"  {_bytes(candidate.arena):>16}  {flags}  {taken}".rstrip(), markup=False)
+    _print_grown(console, report)
     for warning in report.warnings:
         console.print(f"warning: {warning}", markup=False)
 
@@ -134,10 +135,48 @@ def _print_memory(console: Console, report: Report) -> None:
     table.add_row(ram, "", _bytes(memory.ram), "")
     if memory.stack is not None:
         table.add_row("stack of a call", "", _bytes(memory.stack), "beside RAM, at most")
-    table.add_row("weights", "", _bytes(memory.weights), "")
+    own = "" if report.rom is None else f"the model's own {report.rom.model:,}"
+    table.add_row("weights", "", _bytes(memory.weights), own)
     if memory.flash is not None:
         table.add_row("flash, linked", "", _bytes(memory.flash), "weights, code, tables")
     console.print(table)
+
+
+def _print_dispatches(report: Report) -> None:
+    """A row a dispatch: what it came from, how many ops were fused, what crosses its boundary."""
+    rows = [
+        (
+            ", ".join(item.nodes[:_NODES]) + (" …" if len(item.nodes) > _NODES else ""),
+            str(len(item.fused)) if item.fused else "copy",
+            _bytes(item.read),
+            _bytes(item.constants),
+            _bytes(item.stored),
+            ", ".join(item.padding) or "none",
+            "in place" if item.in_place else "",
+        )
+        for item in report.dispatches
+    ]
+    headings = ("dispatch", "ops", "reads", "constants", "stores", "padding", "")
+    print_table("", headings, rows)
+
+
+def _print_rewrites(console: Console, report: Report) -> None:
+    for rewrite in report.rewrites[:_SHOWN]:
+        saved = "" if rewrite.saved is None else f", without which {rewrite.saved:,} bytes more"
+        console.print(f"  {rewrite.pattern} at {rewrite.location}{saved}", markup=False)
+    if len(report.rewrites) > _SHOWN:
+        console.print(f"  and {len(report.rewrites) - _SHOWN} more rewrites", markup=False)
+
+
+def _print_grown(console: Console, report: Report) -> None:
+    rom = report.rom
+    if rom is None or not rom.grown:
+        return
+    console.print(f"constants take {rom.stored:,} bytes, the model's own {rom.model:,}", markup=False)
+    for item in rom.grown[:_SHOWN]:
+        console.print(f"  {item.size:>12,}  {item.name} [{item.location}]: {item.reason}", markup=False)
+    if len(rom.grown) > _SHOWN:
+        console.print(f"  and {len(rom.grown) - _SHOWN} more", markup=False)
 
 
 def _print_traffic(console: Console, report: Report) -> None:

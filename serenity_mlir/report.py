@@ -138,6 +138,68 @@ class NotTaken(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Reason(msgspec.Struct, frozen=True):
+    """A choice that was made about a dispatch: a rewrite taken or not taken, and why."""
+
+    pattern: str
+    location: str
+    taken: bool
+    reason: str
+
+
+class DispatchInfo(msgspec.Struct, frozen=True):
+    """One dispatch of the compiled module, sizes in bytes; None where something has no constant size.
+
+    Attributes:
+        name: The function that runs.
+        nodes: The model's nodes that it came from.
+        fused: What it computes, in order, with the model's nodes; empty for a mere copy.
+        sources: The dispatches that it reads results of.
+        read: The tensors that it reads, constants left out.
+        constants: The constants that it reads.
+        stored: The tensors that its results lie in, padding and other parts included.
+        padding: How what it reads was padded: a padded "copy", the "interior" of a padded tensor that
+            the producer wrote, on "read" where no padding is stored; empty for none.
+        in_place: Whether a result overwrites an operand.
+        why: What was chosen about it; empty where there was nothing to choose, or nothing was asked for.
+    """
+
+    name: str
+    nodes: list[str]
+    fused: list[str]
+    sources: list[str]
+    read: int | None
+    constants: int | None
+    stored: int | None
+    padding: list[Literal["copy", "interior", "read"]]
+    in_place: bool
+    why: list[Reason]
+
+
+class Grown(msgspec.Struct, frozen=True):
+    """A constant of the compiled module that the model does not hold like that: bytes, and why."""
+
+    name: str
+    location: str
+    size: int
+    reason: str
+
+
+class Rom(msgspec.Struct, frozen=True):
+    """Bytes of constants of several elements, and which ones grew.
+
+    Attributes:
+        model: In the model's file.
+        stored: In the compiled module: `memory.weights`, and those inside of its functions.
+        grown: What is stored otherwise than in the model, the largest first; only where `stored` is
+            more than a twentieth above `model`.
+    """
+
+    model: int
+    stored: int
+    grown: list[Grown]
+
+
 class Verification(msgspec.Struct, frozen=True):
     """Compiled results against a reference, on random inputs of fixed seed."""
 
@@ -208,6 +270,8 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     considered: list[NotTaken] = []
     price: Price | None = None
     timeline: tuple[RegionTimeline, ...] = ()
+    dispatches: list[DispatchInfo] = []
+    rom: Rom | None = None
 
     def to_json(self, *, timeline: bool = False) -> bytes:
         """The report as indented JSON; `timeline` only where asked for, as it grows with the model."""

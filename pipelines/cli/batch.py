@@ -19,7 +19,7 @@ from serenity_mlir.pipelines.cli.group import lead_group
 from serenity_mlir.pipelines.cli.views import VIEWS
 
 # Options for one model that is analyzed alone, and those that are the batch's, not each task's.
-_ONE = {"json_path", "csv_path", "traffic", *VIEWS}
+_ONE = {"json_path", "csv_path", "traffic", "dispatches", *VIEWS}
 _OWN = {"jobs", "scheduler", "output", "targets", "debug", *_ONE}
 
 

@@ -128,6 +128,7 @@ def run_analyze(  # noqa: PLR0913
     json_path: Path | None,
     csv_path: Path | None,
     traffic: bool,
+    dispatches: bool,
     iree_flags: Sequence[str],
     debug: bool,
     **views: Path | None,
@@ -162,7 +163,7 @@ def run_analyze(  # noqa: PLR0913
     if csv_path is not None:
         outputs[csv_path] = arena_csv(compiled.stream, file=str(model)).encode()
     write_outputs(outputs | made_views(views, compiled))
-    console.print_report(compiled.report, traffic=traffic)
+    console.print_report(compiled.report, traffic=traffic, dispatches=dispatches)
 
 
 def _rewriting(

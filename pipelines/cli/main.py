@@ -140,6 +140,7 @@ def compile_command(**options: Any) -> None:
 )  # fmt: skip
 @view_options
 @click.option("--traffic", is_flag=True, help="Also show off-chip traffic at 32 to 256 KB on chip.")
+@click.option("--dispatches", is_flag=True, help="Also show each dispatch, and what crosses its boundary.")
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),

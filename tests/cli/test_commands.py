@@ -134,6 +134,25 @@ def test_off_chip_traffic_is_in_the_report_and_shown_when_asked_for(
     assert f"256 KB on chip: {last.before.in_ + last.before.out:,} bytes" in capsys.readouterr().err
 
 
+def test_dispatches_are_in_the_report_and_shown_when_asked_for(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.json"
+    assert ordered("analyze", model, "--json", report, "--dispatches") == 0
+    shown = capsys.readouterr().err.splitlines()
+    found = read_report(report)
+    (head,) = (number for number, line in enumerate(shown) if line.startswith("dispatch "))
+    rows = shown[head + 2 : head + 2 + len(found.dispatches)]
+    for item, row in zip(found.dispatches, rows, strict=True):
+        assert row.startswith(", ".join(item.nodes[:4]))
+        assert f"{item.read:,}" in row.split()
+        assert f"{item.stored:,}" in row.split()
+    assert found.rom is not None
+    assert any("the model's own" in line and f"{found.rom.model:,}" in line for line in shown)
+    assert ordered("analyze", model) == 0
+    assert not any(line.startswith("dispatch ") for line in capsys.readouterr().err.splitlines())
+
+
 def test_over_budget_names_what_is_live_at_the_peak(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
