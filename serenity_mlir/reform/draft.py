@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from serenity_mlir.reform.atoms import Indices
+from serenity_mlir.reform.gates import Gates, gate_axis, gating, quantised_zero
 from serenity_mlir.reform.network import Array, Network, Node, Tensor
 
 Kept = Mapping[int, Indices]
@@ -36,6 +38,10 @@ class Draft:
     def value(self, name: str) -> Array | None:
         """What a constant holds now, nothing cut from it yet; None for "" and for what is no constant."""
         return self._tensors[name].value if name else None
+
+    def shape(self, name: str) -> tuple[int | None, ...]:
+        """Elements along each axis of a tensor, nothing cut from it yet."""
+        return self._tensors[name].shape
 
     def constant(self, wanted: str, value: Array, kept: Kept | None = None) -> str:
         """A new constant, to be cut as `kept` says.
@@ -95,6 +101,39 @@ class Draft:
         found = [node.name for node in self.nodes.values() if name in node.inputs]
         return found + [name] * (name in self.before.outputs)
 
-    def finished(self, masks: Mapping[str, tuple[Array, int]], zeros: Mapping[str, float]) -> Network:
-        """The network with everything cut to size."""
-        raise NotImplementedError
+    def finished(self, masks: Gates) -> Network:
+        """The network with everything cut to size, and with gates in the open where `masks` asks for them."""
+        tensors = {name: self._cut(tensor) for name, tensor in self._tensors.items()}
+        nodes: list[Node] = []
+
+        def fresh(wanted: str) -> str:
+            return self.before.fresh(wanted)
+
+        for node in self.nodes.values():
+            gated = [name for name in node.outputs if name in masks]
+            renamed = {name: fresh(f"{name}/ungated") for name in gated}
+            if gated:
+                node = replace(node, outputs=tuple(renamed.get(name, name) for name in node.outputs))  # noqa: PLW2901
+            nodes.append(node)
+            for name in gated:
+                axis = gate_axis(self.before, name)
+                kept, raw = self.kept(name, axis), replace(tensors[name], name=renamed[name])
+                mask = masks[name] if kept is None else masks[name][kept]
+                made, constants = gating(name, raw, mask, axis, quantised_zero(self.before, name), fresh)
+                nodes.append(made)
+                tensors.update((tensor.name, tensor) for tensor in (raw, *constants))
+        named = {name for node in nodes for name in (*node.inputs, *node.outputs)}
+        named.update(self.before.inputs, self.before.outputs)
+        left = {name: tensor for name, tensor in tensors.items() if name in named}
+        return replace(self.before, nodes=tuple(nodes), tensors=left)
+
+    def _cut(self, tensor: Tensor) -> Tensor:
+        kept = self._kept.get(tensor.name)
+        if not kept:
+            return tensor
+        shape = list(tensor.shape)
+        value = tensor.value
+        for axis, positions in kept.items():
+            shape[axis] = len(positions)
+            value = None if value is None else np.take(value, positions, axis)
+        return replace(tensor, shape=tuple(shape), value=value)

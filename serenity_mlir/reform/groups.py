@@ -93,7 +93,7 @@ def channel_groups(network: Network) -> tuple[ChannelGroup, ...]:
     """
     axes = axis_map(network)
     roots, fixed = axes.roots(), axes.fixed()
-    made = {name: roots[axes.atoms(name, gate_axis(network, name))] for name in _sources(network)}
+    made = {name: roots[axes.atoms(name, gate_axis(network, name))] for name in source_tensors(network)}
     reasons = axes.reasons()
     place = np.full(len(roots), -1)
     drafts: list[tuple[list[str], list[int]]] = []
@@ -152,7 +152,8 @@ def gated_tensor(network: Network, source: str) -> str:
     return source
 
 
-def _sources(network: Network) -> list[str]:
+def source_tensors(network: Network) -> list[str]:
+    """Outputs of convolutions and products with constant weights: where a network's channels come from."""
     constant = {name for name, tensor in network.tensors.items() if tensor.value is not None}
     found = []
     for node in network.nodes:

@@ -16,6 +16,9 @@ from serenity_mlir.errors import SerenityError
 Array = npt.NDArray[Any]
 Attribute = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Array
 
+_LAST_AXIS = ("MatMul", "QLinearMatMul", "MatMulInteger")
+_SECOND_AXIS = ("Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "BatchNormalization")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
@@ -153,6 +156,23 @@ class Network:
     def by_name(self) -> Mapping[str, Node]:
         """The nodes by their names."""
         return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def channel_axes(self) -> Mapping[str, int]:
+        """For each tensor the axis of its channels: the last of a product of matrices, else axis 1.
+
+        What is made of such a product element by element (a bias added, an activation) has its axis.
+        """
+        last: set[str] = set()
+        for node in self.nodes:
+            before = [item for item in node.inputs if item and self.value(item) is None]
+            for name in node.outputs:
+                alike = [item for item in before if self.shape(item) == self.shape(name)] if name else []
+                follows = len(before) == len(alike) == 1 and alike[0] in last
+                if node.op in _LAST_AXIS or (follows and node.op not in _SECOND_AXIS):
+                    last.add(name)
+        ranks = {name: len(tensor.shape) for name, tensor in self.tensors.items()}
+        return {name: rank - 1 if name in last else min(1, rank - 1) for name, rank in ranks.items()}
 
     def value(self, name: str) -> Array | None:
         """What a constant holds; None for "" and for what is no constant."""

@@ -87,3 +87,32 @@ class Builder:
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
         name_nodes(model)
         return infer_shapes(model)
+
+
+class QuantisedBuilder(Builder):
+    """Layers as converters write them for int8: quantised weights, biases of 32 bits, and Q/DQ pairs."""
+
+    def scale(self, value: str, scale: float, zero: int) -> str:
+        """Quantise and dequantise."""
+        parameters = self.constant(scale, np.float32), self.constant(zero, np.int8)
+        return self.op("DequantizeLinear", self.op("QuantizeLinear", value, *parameters), *parameters)
+
+    def quantised(self, *shape: int, axis: int, per_channel: bool = True) -> str:
+        """Dequantised weights."""
+        stored = self.constant(self.rng.integers(-127, 128, shape), np.int8)
+        count = (shape[axis],) if per_channel else ()
+        scales = self.constant(self.rng.uniform(0.002, 0.01, count), np.float32)
+        zeros = self.constant(np.zeros(count), np.int8)
+        return self.op("DequantizeLinear", stored, scales, zeros, axis=axis)
+
+    def bias(self, count: int) -> str:
+        """A dequantised bias of 32 bits."""
+        scales = self.constant(self.rng.uniform(1e-4, 2e-4, count), np.float32)
+        stored = self.constant(self.rng.integers(-999, 999, count), np.int32)
+        return self.op("DequantizeLinear", stored, scales, axis=0)
+
+    def layer(self, x: str, inputs: int, outputs: int, *, group: int = 1, per_channel: bool = True) -> str:
+        """A 3x3 convolution, ReLU, and a requantisation whose zero point is not 0."""
+        weight = self.quantised(outputs, inputs // group, 3, 3, axis=0, per_channel=per_channel)
+        made = self.op("Conv", x, weight, self.bias(outputs), group=group, pads=[1] * 4)
+        return self.scale(self.op("Relu", made), 0.02, -100)

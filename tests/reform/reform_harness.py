@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnxruntime
+from iree import runtime
+from iree.compiler import tools
+
+from serenity_mlir.dialect_passes.mlir import make_context
+from serenity_mlir.pipelines.importing.source import SourceModel, TensorIO
+from serenity_mlir.pipelines.importing.to_mlir import import_onnx
+from serenity_mlir.pipelines.reform.onnx_network import network_of
+from serenity_mlir.pipelines.verify import entry_function, random_inputs
+
+
+def inputs_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+    """Random inputs of fixed seed; dimensions without a size get one."""
+    network = network_of(model)
+    declared = [network.tensors[name] for name in network.inputs]
+    return random_inputs([TensorIO(item.name, item.shape, item.dtype) for item in declared])
 
 
 def run(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
@@ -17,3 +34,20 @@ def run(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> list[np.ndarra
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     return [np.asarray(item) for item in session.run(None, inputs)]
+
+
+def run_iree(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """The outputs of what stock iree-compile makes of the model."""
+    source = SourceModel(Path("model.onnx"), "", "onnx", proto=model)
+    return run_module(str(import_onnx(source, make_context())), list(inputs.values()))
+
+
+def run_module(text: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of what stock iree-compile makes of a torch-onnx module."""
+    flags = ["--iree-llvmcpu-target-cpu=generic"]
+    artefact = tools.compile_str(text, target_backends=["llvm-cpu"], extra_args=flags)
+    config = runtime.Config(device=runtime.get_driver("local-sync").create_default_device())
+    module = runtime.load_vm_module(runtime.VmModule.copy_buffer(config.vm_instance, artefact), config)
+    results = module[entry_function(module)](*inputs)
+    kept = results if isinstance(results, tuple | list) else [results]
+    return [item.to_host().copy() for item in kept]

@@ -80,13 +80,13 @@ class Gemm(Rule):
     def silenced(self, node: Node, channels: Indices, draft: Draft) -> Node | None:
         """The node with zeros in its constants."""
         bias = node.input(2)
-        if bias and (len(draft.before.shape(bias)) == 0 or draft.before.shape(bias)[-1] == 1):
+        if bias and (len(draft.shape(bias)) == 0 or draft.shape(bias)[-1] == 1):
             return None
         axis = 0 if node.integer("transB", 0) else 1
         quiet = draft.with_zeros(node, 1, axis, channels, 0)
         if quiet is None or not bias:
             return quiet
-        return draft.with_zeros(quiet, 2, len(draft.before.shape(bias)) - 1, channels, 0)
+        return draft.with_zeros(quiet, 2, len(draft.shape(bias)) - 1, channels, 0)
 
 
 def _columns(node: Node, facts: Facts) -> Array | None:

@@ -98,19 +98,16 @@ def _link_block(node: Node, axes: AxisMap, several: str, many: tuple[int, ...], 
         return
     box = single.reshape(sizes)
     roots, fixed = axes.roots(), axes.fixed()
-    free = [index for index, axis in enumerate(many) if not fixed[roots[axes.atoms(several, axis)]].all()]
-    if not free or fixed[roots[single]].all():
-        chosen = None
-    else:
-        chosen = max(free, key=lambda index: (_apart(roots[np.moveaxis(box, index, 0)]), index))
+    every = range(len(many))
+    free = [index for index in every if not fixed[roots[axes.atoms(several, many[index])]].all()]
+    # Where all axes stay, the tie is there to say why.
+    chosen = max(free or every, key=lambda index: (_apart(roots[np.moveaxis(box, index, 0)]), -index))
     for index, axis in enumerate(many):
         if index == chosen:
             lead = (-1, *(1,) * (len(many) - 1))
             axes.tie(axes.atoms(several, axis).reshape(lead), np.moveaxis(box, index, 0))
         else:
             axes.fix_axis(several, axis, f"{node} regroups axes of which one can lose positions")
-    if chosen is None:
-        axes.fix(single, f"{node} regroups axes that all stay")
 
 
 def _apart(rows: Indices) -> int:
