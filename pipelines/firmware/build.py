@@ -21,11 +21,11 @@ from serenity_mlir.pipelines.firmware.linked import Measured, measure
 from serenity_mlir.pipelines.firmware.object_file import read_object
 from serenity_mlir.pipelines.firmware.place import place
 from serenity_mlir.pipelines.firmware.quantisation import with_quantisation
-from serenity_mlir.pipelines.firmware.targets import firmware_target
+from serenity_mlir.pipelines.firmware.targets import Board, firmware_target
 from serenity_mlir.pipelines.iree_types import single_threaded
 from serenity_mlir.pipelines.lower import with_alignment
 from serenity_mlir.pipelines.scratch import VARIABLE
-from serenity_mlir.report import Footprint, Report
+from serenity_mlir.report import Footprint, Memory, Report
 
 _C_KEYWORDS = {
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
@@ -140,13 +140,13 @@ def build_firmware(
     library = Library(name, model.name, target.name, external, program, found)
     header, source = emit_header(library), emit_source(library)
     measured = measure(library, header, source, data, target)
-    report = _report(compiled.report, library, measured, on_board=target.board is not None)
+    report = _report(compiled.report, library, measured, target.board)
     own = {f"include/{name}.h": header.encode(), f"src/{name}.c": source.encode(), f"lib/{name}.o": data}
     files = library_files(library, target, own, measured=measured, report=report, stream=compiled.stream)
     return Firmware(files, report)
 
 
-def _report(report: Report, library: Library, measured: Measured, *, on_board: bool) -> Report:
+def _report(report: Report, library: Library, measured: Measured, board: Board | None) -> Report:
     """The figures of the emitted program: its arena is what there is, nothing allocates."""
     memory, arena = report.memory, library.program.arena_bytes
     outside = (memory.inputs or 0) + (memory.outputs or 0) if library.external else 0
@@ -163,8 +163,20 @@ def _report(report: Report, library: Library, measured: Measured, *, on_board: b
         flash=None if measured.linked is None else measured.linked.flash,
         optimal=memory.optimal and memory.lower_bound == arena,
     )
-    warnings = report.warnings
-    if on_board and measured.unknown:
+    warnings = [] if board is None else _warnings(changed, measured, board)
+    return msgspec.structs.replace(report, memory=changed, warnings=[*report.warnings, *warnings])
+
+
+def _warnings(memory: Memory, measured: Measured, board: Board) -> list[str]:
+    """What was not measured, and what the target's board has not."""
+    out = []
+    if measured.unknown:
         what = "flash, and the stack" if measured.linked is None else "the stack"
-        warnings = [*warnings, f"{what} of a call: not measured, as {measured.unknown}"]
-    return msgspec.structs.replace(report, memory=changed, warnings=warnings)
+        out.append(f"{what} of a call: not measured, as {measured.unknown}")
+    for what, needed, has in (
+        ("arena and stack take", (memory.slab or 0) + (memory.stack or 0), board.ram),
+        ("flash takes", memory.flash or 0, board.flash),
+    ):
+        if needed > has:
+            out.append(f"{what} {needed:,} bytes, the board {board.name} has {has:,}")
+    return out

@@ -31,6 +31,11 @@ def check(model: Path, target_name: str, folder: Path) -> None:
     arena = int(header.partition("net_ARENA_BYTES ")[2].partition("u")[0])
     assert arena - 64 < result.figures["arena"] <= arena
     memory = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
+    linked = memory["linked"]
+    assert memory["rom"] == memory["weights"] + linked["object"] + linked["source"] + linked["libraries"]
+    assert memory["ram"] == memory["arena"] + memory["stack"] + memory["workgroup"]
+    assert 0 < linked["object"] <= memory["sections"]["text"] + memory["sections"]["rodata"]
+    assert linked["compiler"].split()[0] == target.toolchain.compiler
     # Painted: the path that was taken, in a program that was compiled for speed.
     assert 0.7 * memory["stack"] <= result.figures["stack"] <= memory["stack"] + _DRIVER_STACK
 
@@ -46,3 +51,15 @@ def test_small_networks(board: str, kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("board", BOARDS)
 def test_real_networks(board: str, name: str, tmp_path: Path) -> None:
     check(SHARED / "models" / f"{name}.onnx", board, tmp_path)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=NO_SHARED)
+def test_code_for_risc_v_is_not_much_larger_than_for_arm(tmp_path: Path) -> None:
+    """Without the narrow tiles of those targets it is nineteen times as large."""
+    code = {}
+    for board in ("cortex-m7", "riscv32-imafc", "riscv32-imac"):
+        model = SHARED / "models" / "tfl_kws_int8.onnx"
+        library = compile_firmware(model, board, tmp_path / board, *QUICK)
+        sections = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]["sections"]
+        code[board] = sections["text"] + sections["rodata"]
+    assert max(code.values()) <= 1.3 * code["cortex-m7"]
