@@ -2,14 +2,14 @@
 
     python benchmarks/firmware.py [--targets NAME…] [NAMES…]
 
-Models come from ../shared/models. Each is compiled for each target with `--objective memory`, with the
-default (balanced) objective (the Cortex-M7 alone), without rewrites and regions ("reordered"), and without any of it ("IREE's
-order"); each library runs in the emulator and its results are compared with onnxruntime's before a row is
-written. Memory is that of `--objective memory`: the arena, with inputs and outputs in it; what IREE's runtime
-allocates for the same model (the slab of stock IREE in the best of its modes, inputs and outputs; its
-structures and code left out); stack and flash as `metadata.json` has them, from a linked program: the
-deepest chain of calls, and object, generated source (its weights apart) and functions of libm and libgcc.
-Instructions are those of one call (QEMU, -icount shift=0).
+Models come from ../shared/models. Each is compiled for each target with `--objective memory`, for the
+Cortex-M7 with the default objective ("balanced") as well, without rewrites and regions ("reordered"), and
+without any of it ("IREE's order"); each library runs in the emulator and its results are compared with
+onnxruntime's before a row is written. Memory is that of `--objective memory`: the arena, with inputs and
+outputs in it; what IREE's runtime allocates for the same model (the slab of stock IREE in the best of its
+modes, inputs and outputs; its structures and code left out); stack and flash as `metadata.json` has them,
+from a linked program: the deepest chain of calls, and object, generated source (its weights apart) and
+functions of libm and libgcc. Instructions are those of one call (QEMU, -icount shift=0).
 
 TFLM's arena is what its interpreter says of the model's TFLite twin, in a process of the Python that --tflm
 names, which has `tflite-micro` installed: "head" holds activations, inputs and outputs; "total" adds its
