@@ -19,6 +19,7 @@ PASSES: dict[str, str] = {
     "serenity-narrow-max-pool": f"{_PASSES}.linalg.narrow_max_pool:NarrowMaxPoolPass",
     "serenity-form-dispatch-regions": f"{_PASSES}.flow.form_dispatch_regions:FormDispatchRegionsPass",
     "serenity-locate-dispatches": f"{_PASSES}.flow.locate_dispatches:LocateDispatchesPass",
+    "serenity-strip-dispatch-locations": f"{_PASSES}.flow.locate_dispatches:StripDispatchLocationsPass",
     "serenity-pad-on-read": f"{_PASSES}.flow.pad_on_read:PadOnReadPass",
     "serenity-reuse-operands": f"{_PASSES}.flow.reuse_operands:ReuseOperandsPass",
     "serenity-share-padding": f"{_PASSES}.flow.share_padding:SharePaddingPass",

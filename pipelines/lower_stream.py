@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
+from serenity_mlir.dialect_passes.flow.locate_dispatches import StripDispatchLocationsPass
 from serenity_mlir.dialect_passes.stream.io_sizes import IoSizes, io_sizes
 from serenity_mlir.dialect_passes.stream.layout_slices import LayoutSlicesPass, RegionPlan
 from serenity_mlir.dialect_passes.stream.place_in_arena import place_in_arena, separate_results
@@ -36,6 +37,7 @@ from serenity_mlir.pipelines.iree_types import quoted
 from serenity_mlir.pipelines.order_execution import order_execution
 from serenity_mlir.report import Footprint, Rewrite, Stock
 from serenity_mlir.schedulers import DEFAULT_METHOD
+from serenity_mlir.timeline import Source
 
 _TENSOR = "iree-stream-tensor-transformation-pipeline"
 _ASYNC = "iree-stream-async-transformation-pipeline"
@@ -168,7 +170,7 @@ def lower_stream(
     began = perf_counter()
     schedules, rewrites = order_execution(program.module, _scheduling(options))
     schedule_seconds = perf_counter() - began
-    sources, file_sources = region_sources(program.module), region_sources(reference.module)
+    sources, file_sources = _sources(program), _sources(reference)
     run(reference, _ALLOCATE)
     run(program, _ALLOCATE)
     unchecked = len(regions(program.module, "stream.cmd.execute")) - check_order(
@@ -266,6 +268,13 @@ def predict(program: Program, options: StreamOptions) -> Prediction:
             return Prediction(whole.final.arena, tuple(schedules), weights)
     found, _, _ = footprint(program.module, options.alignment, ours=options.arena, time_limit=limit)
     return Prediction(found.arena, tuple(schedules), weights)
+
+
+def _sources(program: Program) -> dict[str, tuple[Source, ...]]:
+    """Of the ops of each region; what the locations of dispatches had for this alone is taken off."""
+    found = region_sources(program.module)
+    StripDispatchLocationsPass().apply(program.module)
+    return found
 
 
 def _whole(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.node_names import as_it_was, is_marked, leaves, with_nodes
 from serenity_mlir.dialect_passes.pass_base import Pass
 from serenity_mlir.dialect_passes.tensors.op_kinds import nested_ops
 
@@ -30,13 +31,13 @@ _ENDS = (".yield", ".return")
 
 @dataclass(frozen=True)
 class LocateDispatchesPass(Pass[None]):
-    """Gives each dispatch the fused location of the ops inside it, and of the concat that it writes into.
+    """Adds to the location of each dispatch those of the ops inside, and of the concat that it writes into.
 
     Otherwise a dispatch has the location of one of them, often of an op that IREE shares with
     others, and after `flow` nothing tells which nodes of the model it runs: equal dispatches
     share one executable, whose body keeps the locations of one of them, and what a concat was is
-    gone where its operands are written in place. Belongs after `dispatch-creation`. Nothing else is
-    changed.
+    gone where its operands are written in place. Belongs after `dispatch-creation`. Locations get
+    into compiled files, so `serenity-strip-dispatch-locations` takes it off again in phase `stream`.
     """
 
     name: ClassVar[str] = "serenity-locate-dispatches"
@@ -45,10 +46,22 @@ class LocateDispatchesPass(Pass[None]):
         """Locate every dispatch of the module."""
         for op in nested_ops(module):
             if op.name in _DISPATCHES:
-                places = _places(op) or {str(item): item for item in _leaves(op.location)}
+                places = _places(op) or {str(item): item for item in leaves(op.location)}
                 places |= {str(item): item for value in op.results for item in _places_of_updates(value)}
-                if places:
-                    op.location = ir.Location.fused(list(places.values()), context=module.context)
+                op.location = with_nodes(op.location, places.values())
+
+
+@dataclass(frozen=True)
+class StripDispatchLocationsPass(Pass[None]):
+    """Takes off again what `serenity-locate-dispatches` added, so that IREE compiles what it would have."""
+
+    name: ClassVar[str] = "serenity-strip-dispatch-locations"
+
+    def apply(self, module: ir.Operation) -> None:
+        """Put back the location of every op, of whatever IREE made of dispatches."""
+        for op in nested_ops(module):
+            if is_marked(op.location):
+                op.location = as_it_was(op.location)
 
 
 def _places(op: ir.Operation) -> dict[str, ir.Location]:
@@ -59,7 +72,7 @@ def _places(op: ir.Operation) -> dict[str, ir.Location]:
             for item in block.operations:
                 inner = item.operation
                 if not inner.name.endswith(_ENDS) and inner.name not in _IDLE:
-                    found |= _places(inner) or {str(leaf): leaf for leaf in _leaves(inner.location)}
+                    found |= _places(inner) or {str(leaf): leaf for leaf in leaves(inner.location)}
     return found
 
 
@@ -69,15 +82,6 @@ def _places_of_updates(value: ir.Value) -> Iterator[ir.Location]:
     if len(uses) == 1:
         user = uses[0].owner.operation
         if user.name == _UPDATE and uses[0].operand_number > 0:
-            yield from _leaves(user.location)
+            yield from leaves(user.location)
         elif user.name == _RESHAPE:
             yield from _places_of_updates(user.results[0])
-
-
-def _leaves(location: ir.Location) -> Iterator[ir.Location]:
-    """The locations that a fused one is of."""
-    if isinstance(location, ir.FusedLoc):
-        for part in location.locations:
-            yield from _leaves(part)
-    elif not isinstance(location, ir.UnknownLoc):
-        yield location

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.execution_graph import node_names
+from serenity_mlir.dialect_passes.node_names import node_names
 from serenity_mlir.dialect_passes.tensors.op_kinds import is_constant
 
 _NOT_REDUCING = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from serenity_mlir.dialect_passes.diagnostics import remark
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.execution_graph import node_names
+from serenity_mlir.dialect_passes.node_names import node_names
 
 
 @dataclass(frozen=True, slots=True)

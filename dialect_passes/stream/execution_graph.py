@@ -9,10 +9,11 @@ need not have an edge between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.node_names import node_names
 from serenity_mlir.dialect_passes.stream.access import CONCURRENT, Access, access_of, is_resource, lifetime
 from serenity_mlir.dialect_passes.stream.spans import SpanOrder, rechainable, spans_of
 from serenity_mlir.graph import Buffer, MemoryGraph, Op
@@ -135,24 +136,6 @@ def title(op: ir.Operation) -> str:
         symbol = ir.SymbolRefAttr(ir.ArrayAttr(op.attributes["entry_points"])[0])
         return str(symbol.value[-1])
     return str(op.name).removeprefix("stream.async.")
-
-
-def node_names(location: ir.Location) -> list[str]:
-    """Names in a location, and `file:line` where a place has no name; each once."""
-    return list(dict.fromkeys(_node_names(location)))
-
-
-def _node_names(location: ir.Location) -> Iterator[str]:
-    if isinstance(location, ir.NameLoc):
-        yield location.name_str
-    elif isinstance(location, ir.FileLineColLoc):
-        yield f"{location.filename}:{location.start_line}"
-    elif isinstance(location, ir.CallSiteLoc):
-        yield from _node_names(location.callee)
-        yield from _node_names(location.caller)
-    elif isinstance(location, ir.FusedLoc):
-        for part in location.locations:
-            yield from _node_names(part)
 
 
 @dataclass

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.node_names import node_names
 from serenity_mlir.dialect_passes.stream.access import CONCURRENT
-from serenity_mlir.dialect_passes.stream.execution_graph import node_names, title
+from serenity_mlir.dialect_passes.stream.execution_graph import title
 from serenity_mlir.dialect_passes.stream.regions import regions
 from serenity_mlir.timeline import Source
 

@@ -1,4 +1,6 @@
 // RUN: serenity-opt %s --pass-pipeline='builtin.module(serenity-locate-dispatches)' --mlir-print-debuginfo | FileCheck %s
+// RUN: serenity-opt %s --pass-pipeline='builtin.module(serenity-locate-dispatches,serenity-strip-dispatch-locations)' \
+// RUN:   --mlir-print-debuginfo | FileCheck %s --check-prefix=STRIP
 
 // The dispatch is where its ops are; what IREE shares with other dispatches does not count, and a fused
 // location counts by its parts. A dispatch without such ops stays where it is. Where the result goes into a concat in place, the dispatch does that too.
@@ -13,9 +15,20 @@
 // CHECK-DAG: #[[RELU:loc[0-9]+]] = loc("relu"
 // CHECK-DAG: #[[BIAS:loc[0-9]+]] = loc("bias"
 // CHECK-DAG: #[[COPY:loc[0-9]+]] = loc("copy"
+// CHECK-DAG: #[[SHARED:loc[0-9]+]] = loc("shared"
 // CHECK-DAG: #[[CONCAT:loc[0-9]+]] = loc("concat"
-// CHECK-DAG: #[[COPIES]] = loc(fused[#[[COPY]], #[[CONCAT]]])
-// CHECK-DAG: #[[ALL]] = loc(fused[#[[CONV]], #[[BIAS]], #[[RELU]]])
+// CHECK-DAG: #[[COPIES]] = loc(fused<"serenity.nodes">[#[[COPY]], #[[CONCAT]]])
+// CHECK-DAG: #[[ALL]] = loc(fused<"serenity.nodes">[#[[SHARED]], #[[CONV]], #[[BIAS]], #[[RELU]]])
+
+// STRIP: flow.dispatch.workgroups
+// STRIP: flow.return
+// STRIP-NEXT: } loc(#{{loc[0-9]+}})
+// STRIP: flow.dispatch.workgroups
+// STRIP: flow.return
+// STRIP-NEXT: } loc(#[[TWO:loc[0-9]+]])
+// STRIP-NOT: serenity.nodes
+// STRIP: #[[TWO]] = loc("copy"
+// STRIP-NOT: serenity.nodes
 
 util.func public @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2x4xf32>) {
   %0 = flow.dispatch.workgroups(%x) : (tensor<4xf32>) -> tensor<4xf32> =
