@@ -29,7 +29,9 @@ def with_nodes(location: ir.Location, places: Iterable[ir.Location]) -> ir.Locat
     `as_it_was` takes them off again.
     """
     mark = ir.StringAttr.get(_MARK, location.context)
-    return ir.Location.fused([location, *places], mark, context=location.context)
+    # Under a name of its own it stays apart from an equal place, which a fused location has once only.
+    own = ir.Location.name(_MARK, location, context=location.context)
+    return ir.Location.fused([own, *places], mark, context=location.context)
 
 
 def as_it_was(location: ir.Location) -> ir.Location:
@@ -37,7 +39,7 @@ def as_it_was(location: ir.Location) -> ir.Location:
     if not isinstance(location, ir.FusedLoc):
         return location
     if _is_marked(location):
-        return location.locations[0]
+        return location.locations[0].child_loc
     parts = [as_it_was(part) for part in location.locations]
     return ir.Location.fused(parts, location.metadata, context=location.context)
 

@@ -9,7 +9,7 @@ from typing import Literal
 from serenity_mlir.dialect_passes.linalg.quantization import producer
 from serenity_mlir.dialect_passes.linalg.structured import structured
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.execution_graph import node_names
+from serenity_mlir.dialect_passes.node_names import node_names
 from serenity_mlir.dialect_passes.stream.regions import functions
 from serenity_mlir.dialect_passes.tensors.op_kinds import destinations, nested_ops
 from serenity_mlir.dialect_passes.tensors.tensor_types import tensor_bytes

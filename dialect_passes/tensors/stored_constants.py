@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.execution_graph import node_names
+from serenity_mlir.dialect_passes.node_names import node_names
 from serenity_mlir.dialect_passes.tensors.op_kinds import nested_ops
 from serenity_mlir.dialect_passes.tensors.tensor_types import tensor_bytes
 

@@ -17,8 +17,10 @@
 // CHECK-DAG: #[[COPY:loc[0-9]+]] = loc("copy"
 // CHECK-DAG: #[[SHARED:loc[0-9]+]] = loc("shared"
 // CHECK-DAG: #[[CONCAT:loc[0-9]+]] = loc("concat"
-// CHECK-DAG: #[[COPIES]] = loc(fused<"serenity.nodes">[#[[COPY]], #[[CONCAT]]])
-// CHECK-DAG: #[[ALL]] = loc(fused<"serenity.nodes">[#[[SHARED]], #[[CONV]], #[[BIAS]], #[[RELU]]])
+// CHECK-DAG: #[[OWN1:loc[0-9]+]] = loc("serenity.nodes"(#[[SHARED]]))
+// CHECK-DAG: #[[OWN2:loc[0-9]+]] = loc("serenity.nodes"(#[[COPY]]))
+// CHECK-DAG: #[[ALL]] = loc(fused<"serenity.nodes">[#[[OWN1]], #[[CONV]], #[[BIAS]], #[[RELU]]])
+// CHECK-DAG: #[[COPIES]] = loc(fused<"serenity.nodes">[#[[OWN2]], #[[COPY]], #[[CONCAT]]])
 
 // STRIP: flow.dispatch.workgroups
 // STRIP: flow.return

@@ -23,7 +23,6 @@ WORK = (
     "Relu",
     "Concat",
     "Softmax",
-    "QuantizeLinear",
 )
 
 
