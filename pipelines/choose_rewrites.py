@@ -25,6 +25,7 @@ class Choice:
         before: The arena without rewrites; None where it has no constant size.
         after: With those taken.
         tried: Sets of sites whose arena was found out.
+        notes: What else the reader of the report should know.
         price: Beside memory, without rewrites and with those taken; None where there was nothing to choose.
         latency: Modelled, as a multiple of that without rewrites.
     """
@@ -36,6 +37,7 @@ class Choice:
     tried: int
     price: tuple[Price, Price] | None = None
     latency: float = 1.0
+    notes: tuple[str, ...] = ()
 
     def without_any(self) -> Choice:
         """The choice with all of what was taken left alone."""
@@ -43,8 +45,9 @@ class Choice:
         return replace(self, taken={}, after=self.before, price=price, latency=1.0)
 
     def with_reasons(self, reasons: Mapping[str, str]) -> Choice:
-        """The choice with further sites among those left alone."""
-        return replace(self, considered=(*self.considered, *(Considered(*item) for item in reasons.items())))
+        """The choice with further sites among those left alone, or other reasons for it."""
+        others = (item for item in self.considered if item.key not in reasons)
+        return replace(self, considered=(*others, *(Considered(*item) for item in reasons.items())))
 
 
 def choose_rewrites(

@@ -84,7 +84,7 @@ def build_report(  # noqa: PLR0913  (what there is to report)
         timeline=courses,
         dispatches=dispatch_infos(lowered.dispatches, choice),
         rom=None if own is None else rom(own, lowered.constants),
-        warnings=[*(note.message for note in source.notes), *result.notes, *result.warnings],
+        warnings=[*(note.message for note in source.notes), *_notes(choice), *result.notes, *result.warnings],
     )
 
 
@@ -92,6 +92,10 @@ def _rewrites(choice: Choice | None) -> list[Rewrite]:
     taken = {} if choice is None else choice.taken
     parted = ((*key.partition(" at ")[::2], saved) for key, saved in taken.items())
     return [Rewrite(*item) for item in parted]
+
+
+def _notes(choice: Choice | None) -> Sequence[str]:
+    return () if choice is None else choice.notes
 
 
 def _price(choice: Choice | None) -> Price | None:

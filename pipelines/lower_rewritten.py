@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from serenity_mlir.pipelines.attempts import crashes, given_up, trying
 from serenity_mlir.pipelines.choose_rewrites import Choice, choose_rewrites
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import CompilerError
@@ -23,6 +24,8 @@ from serenity_mlir.pipelines.rewrite_trials import (
 
 _ATTEMPTS = 4
 """How often sites that IREE cannot compile are left out and others chosen, before all are left alone."""
+
+_LEFT_OUT = "the rewrites that led there are left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,30 @@ def lower_rewritten(  # noqa: PLR0913  (how to choose and how to lower)
     if PHASES.index(program.phase) < PHASES.index("input"):
         progress("compile with IREE")
         program.to_phase("input")
+    crashed = crashes()
+    notes = tuple(f"{item.what}; {_LEFT_OUT}" for item in crashed)
+    banned = {key: item.what for item in crashed for key in item.suspects}
+    choice = Choice({}, (), None, None, 0)
+    if not given_up(crashed):
+        with trying(()):
+            rewritten, choice, lowered = _tried(program, last, rewriting, options, progress, own=own)
+        banned = {key: what for key, what in banned.items() if key not in choice.taken}
+        if rewritten is not None:
+            return rewritten, replace(choice.with_reasons(banned), notes=notes), lowered
+    choice = replace(choice.without_any().with_reasons(banned), notes=notes)
+    return program, choice, lower_to(program, last, options, progress)
+
+
+def _tried(  # noqa: PLR0913  (as above)
+    program: Program,
+    last: str,
+    rewriting: RewriteOptions,
+    options: StreamOptions,
+    progress: Callable[[str], None],
+    *,
+    own: int,
+) -> tuple[Program | None, Choice, Lowered | None]:
+    """The program with the sites that were chosen, lowered; None where none is chosen that IREE compiles."""
     progress("choose rewrites")
     trials = Trials(program.fork(), options, rewriting.stages, rewriting.exact, rewriting.balanced, own)
     banned: dict[str, str] = {}
@@ -91,8 +118,9 @@ def lower_rewritten(  # noqa: PLR0913  (how to choose and how to lower)
         rewritten = program.fork()
         unchanged = program.fork() if options.compare_stock else None
         try:
-            apply_rewrites(rewritten, trials.stages, taken)
-            lowered = lower_to(rewritten, last, options, progress, unchanged)
+            with trying(taken):
+                apply_rewrites(rewritten, trials.stages, taken)
+                lowered = lower_to(rewritten, last, options, progress, unchanged)
             return rewritten, choice.with_reasons(banned), lowered
         except CompilerError as error:
             program.diagnostics.clear()
@@ -101,4 +129,4 @@ def lower_rewritten(  # noqa: PLR0913  (how to choose and how to lower)
         choice = choose_rewrites(
             trials, time_limit=rewriting.time_limit / 2, progress=progress, banned=Keys(banned)
         )
-    return program, choice.without_any().with_reasons(banned), lower_to(program, last, options, progress)
+    return None, choice.with_reasons(banned), None

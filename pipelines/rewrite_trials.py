@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from serenity_mlir.dialect_passes.flow.patterns import DISPATCH_PATTERNS
@@ -15,6 +15,7 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.dialect_passes.tensors.stored_constants import stored_constants, total_size
 from serenity_mlir.graph import MemoryGraph
+from serenity_mlir.pipelines.attempts import Crash, crashes, trying
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower_stream import StreamOptions, predict
@@ -106,6 +107,7 @@ class Trials:
         reach: The model's nodes that a site may touch.
         slowed: What a site adds to the time, as multiply-accumulates that would take as long.
         prices: Of the sets that were tried.
+        crashed: Attempts that ended earlier workers of this command.
     """
 
     program: Program
@@ -122,6 +124,7 @@ class Trials:
     reach: dict[str, frozenset[str]] = field(default_factory=dict)
     slowed: dict[str, float] = field(default_factory=dict)
     prices: dict[Keys, Price] = field(default_factory=dict)
+    crashed: Sequence[Crash] = field(default_factory=crashes)
     _stage_of: dict[str, int] = field(default_factory=dict)
     _staged: dict[int, dict[Keys, Program]] = field(default_factory=dict)
     _stored: dict[Keys, int] = field(default_factory=dict)
@@ -130,9 +133,10 @@ class Trials:
     def __post_init__(self) -> None:
         """Find every site, with none of the earlier stages' and with all of them."""
         for number in range(len(self.stages)):
-            for keys in dict.fromkeys((Keys(self.sites), NONE)):
+            for keys in dict.fromkeys((self._unsuspected(self.sites), NONE)):
                 try:
-                    copy = self._at(number, keys)
+                    with trying(keys):
+                        copy = self._at(number, keys)
                 except CompilerError:  # what all of them together lead to shows in their arena
                     self.program.diagnostics.clear()
                     continue
@@ -171,7 +175,12 @@ class Trials:
                 self.reach[key] = self.reach.get(key, frozenset()) | names_around(item.anchor)
                 self.slowed[key] = max(self.slowed.get(key, 0.0), sum(map(_slowed, item.slows)))
                 self._stage_of[key] = number
-            apply_sites(copy.module, find, chosen)
+            with trying(chosen):
+                apply_sites(copy.module, find, self._unsuspected(chosen))
+
+    def _unsuspected(self, keys: Collection[str]) -> Keys:
+        """Of `keys` those that were in no attempt that crashed."""
+        return Keys(keys) - NONE.union(*(item.suspects for item in self.crashed))
 
     def _inexact(self, site: Site) -> str:
         """Why results might not stay bit-identical, where they have to."""
@@ -203,29 +212,41 @@ class Trials:
         if keys not in self.arenas and self.balanced and keys and self.latency(keys) > 1 + _TOLERATED:
             self.faults[keys] = "it is modelled to be more than a tenth slower; --objective memory allows it"
             self.arenas[keys] = float("inf")
+        crash = next((item for item in self.crashed if item.suspects <= keys), None)
+        if keys not in self.arenas and crash is not None:
+            self.faults[keys] = crash.what
+            self.arenas[keys] = float("inf")
         if keys not in self.arenas:
-            try:
-                copy = self._at(len(self.stages) - 1, keys)
-                apply_stage(copy, self.stages[-1], keys)
-                work = total_macs(copy.module)
-                copy.to_phase("flow")
-                self._stored[keys] = total_size(stored_constants(copy.module))
-                prediction = predict(copy, self.options)
-                found = prediction.arena
-                graphs = (item.graph for item in prediction.schedules if item.role == "model")
-                ops = sum(len(graph.ops) for graph in graphs if graph is not None)
-                self.prices[keys] = Price(work, ops, prediction.weights)
-                self._schedules[keys] = prediction.schedules
-                copy.close()
-                if self._grows(keys):
-                    found = None
-                    self.faults[keys] = "the constants that are stored would grow above the model's own"
-            except CompilerError as error:
-                found = None
-                self.faults[keys] = f"IREE does not compile it: {error.message}"
-                self.program.diagnostics.clear()
-            self.arenas[keys] = float("inf") if found is None else found
+            with trying(self._suspects(keys)):
+                self._try(keys)
         return self.arenas[keys]
+
+    def _suspects(self, keys: Keys) -> Keys:
+        """Of `keys` those that were in no set that went well; all where each of them was."""
+        return keys - NONE.union(*self._schedules) or keys
+
+    def _try(self, keys: Keys) -> None:
+        try:
+            copy = self._at(len(self.stages) - 1, keys)
+            apply_stage(copy, self.stages[-1], keys)
+            work = total_macs(copy.module)
+            copy.to_phase("flow")
+            self._stored[keys] = total_size(stored_constants(copy.module))
+            prediction = predict(copy, self.options)
+            found = prediction.arena
+            graphs = (item.graph for item in prediction.schedules if item.role == "model")
+            ops = sum(len(graph.ops) for graph in graphs if graph is not None)
+            self.prices[keys] = Price(work, ops, prediction.weights)
+            self._schedules[keys] = prediction.schedules
+            copy.close()
+            if self._grows(keys):
+                found = None
+                self.faults[keys] = "the constants that are stored would grow above the model's own"
+        except CompilerError as error:
+            found = None
+            self.faults[keys] = f"IREE does not compile it: {error.message}"
+            self.program.diagnostics.clear()
+        self.arenas[keys] = float("inf") if found is None else found
 
     def _grows(self, keys: Keys) -> bool:
         """Whether constants take more than the model's own and more than without these rewrites."""

@@ -91,6 +91,12 @@ def ended(folder: Path) -> bool:
     return (folder / _ENDED).exists()
 
 
+def forget_end(folder: Path) -> None:
+    """Make the notes ready for another worker: how the last one ended is known."""
+    for name in (_ENDED, _FAULT, _TRACEBACK):
+        (folder / name).unlink(missing_ok=True)
+
+
 def remove_temporaries(folder: Path) -> None:
     """Remove what the worker left half-written."""
     for path in _listed(folder, _TEMPORARIES):

@@ -17,6 +17,7 @@ import msgspec
 
 from serenity_mlir.errors import EXIT_ERROR, SerenityError
 from serenity_mlir.executors.lifeline import end_with_stdin
+from serenity_mlir.pipelines.attempts import without_attempt
 from serenity_mlir.pipelines.cli.ending import ending
 from serenity_mlir.pipelines.scratch import KEPT, VARIABLE, data_files, remove_folder
 
@@ -94,6 +95,8 @@ def run_task(task: Task, folder: str) -> Outcome:
     scratch = Path(tempfile.mkdtemp(prefix="serenity-"))
     try:
         status = _run(task, folder, scratch)
+        while without_attempt(status, scratch) is not None:
+            status = _run(task, folder, scratch)
         report = scratch / _REPORT
         if status == 0:
             root = Path(folder, task.model).parent

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import FrameType
 
 from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED
+from serenity_mlir.pipelines.attempts import without_attempt
 from serenity_mlir.pipelines.cli.ending import ending
 from serenity_mlir.pipelines.cli.group import leads_group
 from serenity_mlir.pipelines.scratch import KEPT, VARIABLE, last_input, remove_folder, remove_temporaries
@@ -58,12 +59,17 @@ def contain(module: str, arguments: Sequence[str]) -> int:
             command = [sys.executable, "-P", "-m", _WORKER, module, *arguments]
             # What native code leaves among temporary files is removed with the scratch folder.
             environment = {**os.environ, VARIABLE: str(scratch), "TMPDIR": str(scratch)}
-            status = worker.run(command, environment)
-            if status < 0:
-                remove_temporaries(scratch)
-            if worker.interrupted or status == -signal.SIGINT:
-                return EXIT_INTERRUPTED
-            return _conclude(status, scratch, command)
+            while True:
+                status = worker.run(command, environment)
+                if status < 0:
+                    remove_temporaries(scratch)
+                if worker.interrupted or status == -signal.SIGINT:
+                    return EXIT_INTERRUPTED
+                what = without_attempt(status, scratch)
+                if what is None:
+                    return _conclude(status, scratch, command)
+                file = last_input(scratch)
+                sys.stderr.write(f"note: {file}: {what}; once more without the rewrites that led there\n")
         except OSError as error:
             return _say(f"the compiler's process cannot be started: {error.strerror}", "free some memory")
         finally:

@@ -33,6 +33,13 @@ def hook(event, arguments):
             {action}
 sys.addaudithook(hook)
 """
+PATCHED = """\
+import os
+if "SERENITY_SCRATCH" in os.environ:  # in workers only
+    import {module} as patched
+    real = patched.{name}
+    patched.{name} = {text}
+"""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,10 @@ class Place:
         """Let a worker do `action` when `moment` comes for the given time."""
         text = SEEDED.format(event=moment[0], text=moment[1], action=action, times=times)
         (self.seeds / "sitecustomize.py").write_text(text)
+
+    def patch(self, module: str, name: str, text: str) -> None:
+        """Put what `text` makes of the function `real` in the place of a module's function, in workers."""
+        (self.seeds / "sitecustomize.py").write_text(PATCHED.format(module=module, name=name, text=text))
 
     def run(self, tool: str, *arguments: str | Path, data: str | None = None) -> Done:
         return command(tool, *arguments, cwd=self.inputs, env=self.environment(), input=data)

@@ -64,3 +64,30 @@ def with_external_data(path: Path, location: str) -> None:
     tensor.external_data.add(key="location", value=location)
     tensor.external_data.add(key="length", value=str(len(data)))
     path.write_bytes(made.SerializeToString())
+
+
+def quantised_block() -> onnx.ModelProto:
+    """Pointwise and padded depthwise convolutions in int8, of which IREE stores some in int32."""
+    rng = np.random.default_rng(0)
+    shapes = {"a": (8, 8, 1, 1), "b": (8, 1, 3, 3), "c": (8, 8, 1, 1), "d": (8, 1, 3, 3)}
+    weights = [
+        helper.make_tensor("scale", TensorProto.FLOAT, [], [2**-6]),  # sums are exact, and rounded alike
+        helper.make_tensor("zero", TensorProto.INT8, [], [0]),
+        *(
+            numpy_helper.from_array(rng.integers(-100, 100, shape).astype(np.int8), name)
+            for name, shape in shapes.items()
+        ),
+    ]
+    nodes = [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"])]
+    for name, shape in shapes.items():
+        side = shape[-1] // 2
+        nodes += [
+            helper.make_node("DequantizeLinear", [nodes[-1].output[0], "scale", "zero"], [f"x{name}"]),
+            helper.make_node("DequantizeLinear", [name, "scale", "zero"], [f"w{name}"]),
+            helper.make_node(
+                "Conv", [f"x{name}", f"w{name}"], [f"c{name}"], name, group=8 // shape[1], pads=[side] * 4
+            ),
+            helper.make_node("QuantizeLinear", [f"c{name}", "scale", "zero"], [f"q{name}"]),
+        ]
+    nodes.append(helper.make_node("DequantizeLinear", ["qd", "scale", "zero"], ["y"]))
+    return model(nodes, (1, 8, 32, 32), weights=weights)
