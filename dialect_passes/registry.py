@@ -36,6 +36,8 @@ PASSES: dict[str, str] = {
     "serenity-split-concat-depthwise-conv": (
         f"{_PASSES}.linalg.split_concat_depthwise_conv:SplitConcatDepthwiseConvPass"
     ),
+    "serenity-propagate-gates": f"{_PASSES}.torch_onnx.propagate_gates:PropagateGatesPass",
+    "serenity-prune-channels": f"{_PASSES}.torch_onnx.prune_channels:PruneChannelsPass",
     "serenity-schedule-tensors": f"{_PASSES}.tensors.schedule_tensors:ScheduleTensorsPass",
 }
 """Name in a pipeline to `module:Class`; `tests/passes/test_registry.py` holds it to the classes there are."""

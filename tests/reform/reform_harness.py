@@ -15,6 +15,8 @@ from serenity_mlir.pipelines.importing.source import SourceModel, TensorIO
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
 from serenity_mlir.pipelines.reform.onnx_network import network_of
 from serenity_mlir.pipelines.verify import entry_function, random_inputs
+from serenity_mlir.reform.gates import Gates
+from serenity_mlir.reform.groups import channel_groups, gates_of
 
 
 def inputs_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
@@ -22,6 +24,14 @@ def inputs_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     network = network_of(model)
     declared = [network.tensors[name] for name in network.inputs]
     return random_inputs([TensorIO(item.name, item.shape, item.dtype) for item in declared])
+
+
+def random_masks(model: onnx.ModelProto, share: float, seed: int = 0) -> Gates:
+    """Gates that drop a share of the channels of every group that can lose some."""
+    network, rng = network_of(model), np.random.default_rng(seed)
+    groups = channel_groups(network)
+    masks = {group.id: rng.random(group.size) >= share for group in groups if group.prunable}
+    return gates_of(network, masks, groups)
 
 
 def run(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:

@@ -13,12 +13,11 @@ from corpus import shared_cases, shared_models
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from known_networks import KNOWN
-from reform_harness import inputs_of, run, run_iree
+from reform_harness import inputs_of, random_masks, run, run_iree
 
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.reform.onnx_network import apply, load, masked, network_of
 from serenity_mlir.reform.gates import Gates
-from serenity_mlir.reform.groups import channel_groups, gates_of
 from serenity_mlir.reform.removal import Surgery, plan_removal
 
 INPUTS = {"x": np.random.default_rng(7).standard_normal(INPUT).astype(np.float32)}
@@ -44,14 +43,6 @@ def check(model: onnx.ModelProto, masks: Gates, inputs: dict[str, np.ndarray]) -
 def test_pruned_equals_masked(data: st.DataObject) -> None:
     model = data.draw(networks())
     check(model, data.draw(gates(model)), INPUTS)
-
-
-def random_masks(model: onnx.ModelProto, share: float, seed: int = 0) -> Gates:
-    """Gates that drop a share of the channels of every group that can lose some."""
-    network, rng = network_of(model), np.random.default_rng(seed)
-    groups = channel_groups(network)
-    masks = {group.id: rng.random(group.size) >= share for group in groups if group.prunable}
-    return gates_of(network, masks, groups)
 
 
 def check_bits(model: onnx.ModelProto, masks: Gates) -> None:

@@ -1,0 +1,1 @@
+"""Passes on what IREE imports of ONNX: `torch.operator "onnx.…"` ops."""
