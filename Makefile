@@ -30,10 +30,10 @@ $(RUN_STAMP): pyproject.toml tools/make_venv.sh
 	$(PIP_INSTALL) --editable .
 	@touch $@
 
-$(DEV_STAMP): $(RUN_STAMP) tools/install_emulators.sh
+$(DEV_STAMP): $(RUN_STAMP) tools/install_debian_packages.sh
 	@echo "Installing what development needs …"
 	$(PIP_INSTALL) --editable '.[dev]'
-	tools/install_emulators.sh
+	tools/install_debian_packages.sh
 	@touch $@
 
 .PHONY: install

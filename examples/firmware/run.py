@@ -36,7 +36,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     missing = [tool for tool in ("cmake", "arm-none-eabi-gcc", EMULATOR[0]) if shutil.which(tool) is None]
     if missing:
-        print(f"not found: {', '.join(missing)}; see tools/install_emulators.sh", file=sys.stderr)
+        print(f"not found: {', '.join(missing)}; see tools/install_debian_packages.sh", file=sys.stderr)
         return 1
     model = folder / "model.onnx"
     onnx.save(network(), model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,15 @@ if TYPE_CHECKING:
     from serenity_mlir.views import Shown
 
 VIEWS = {
-    "plot_path": ("--plot", "FILE.svg|.png", "Draw live bytes, arenas and random orders."),
+    "plot_path": ("--plot", "FILE.svg|.png", "Draw live bytes, arenas and peaks of random orders."),
+    "html_path": ("--html", "FILE", "The same as one interactive page that needs no network."),
+    "trace_path": ("--trace", "FILE", "Steps and buffers as a trace that Perfetto opens."),
+    "explorer_path": (
+        "--model-explorer",
+        "FILE.json",
+        "Live bytes of each node, as Model Explorer reads them.",
+    ),
+    "dot_path": ("--dot", "FILE", "Ops with their steps and live bytes as Graphviz draws them."),
 }
 """Options by the name of their parameter: how it is spelled, what it takes, what it is for."""
 
@@ -35,11 +42,13 @@ def check_views(paths: Mapping[str, Path | None]) -> None:
         UsageError: A file's name asks for a format that there is not.
         SerenityError: An extra that is needed is not installed.
     """
-    plot = paths["plot_path"]
-    if plot is not None:
-        from serenity_mlir.views.figures import plot_format  # noqa: PLC0415  (as in the other commands)
+    from serenity_mlir.views.figures import plot_format  # noqa: PLC0415  (as in the other commands)
+    from serenity_mlir.views.html_page import bokeh_scripts  # noqa: PLC0415
 
-        plot_format(plot)
+    if paths["plot_path"] is not None:
+        plot_format(paths["plot_path"])
+    if paths["html_path"] is not None:
+        bokeh_scripts()
 
 
 def made_views(paths: Mapping[str, Path | None], compiled: Compiled) -> dict[Path, bytes]:
@@ -49,17 +58,20 @@ def made_views(paths: Mapping[str, Path | None], compiled: Compiled) -> dict[Pat
         return {}
     from serenity_mlir.pipelines.views import shown  # noqa: PLC0415  (as in the other commands)
 
-    if compiled.report is None or compiled.stream is None:
-        raise RuntimeError("phase stream makes a report")
-    data = shown(compiled.report, compiled.stream)
-    return {path: _MAKERS[name](data, path) for name, path in asked.items()}
+    data = shown(compiled)
+    return {path: _made(name, data, path) for name, path in asked.items()}
 
 
-def _plot(shown: Shown, path: Path) -> bytes:
-    from serenity_mlir.views.figures import plot_format  # noqa: PLC0415  (as in the other commands)
-    from serenity_mlir.views.picture import picture  # noqa: PLC0415
+def _made(name: str, shown: Shown, path: Path) -> bytes:
+    if name == "plot_path":
+        from serenity_mlir.views.figures import plot_format  # noqa: PLC0415  (heavy, as all of these)
+        from serenity_mlir.views.picture import picture  # noqa: PLC0415
 
-    return picture(shown, plot_format(path))
+        return picture(shown, plot_format(path))
+    from serenity_mlir.views.graphviz import dot  # noqa: PLC0415
+    from serenity_mlir.views.html_page import html_page  # noqa: PLC0415
+    from serenity_mlir.views.node_data import node_data  # noqa: PLC0415
+    from serenity_mlir.views.trace import trace  # noqa: PLC0415
 
-
-_MAKERS: Mapping[str, Callable[[Shown, Path], bytes]] = {"plot_path": _plot}
+    makers = {"html_path": html_page, "trace_path": trace, "explorer_path": node_data, "dot_path": dot}
+    return makers[name](shown)

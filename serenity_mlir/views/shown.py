@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 import msgspec
@@ -37,10 +38,15 @@ class Shown:
     Attributes:
         report: Its timeline is what is drawn.
         orders: One a region that has been drawn from.
+        graph: The model's own name of its graph.
+        edges: For each region pairs of steps of the order as compiled: the first op must run before
+            the second.
     """
 
     report: Report
     orders: tuple[RandomOrders, ...] = ()
+    graph: str = ""
+    edges: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     @property
     def model(self) -> str:

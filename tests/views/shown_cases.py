@@ -38,13 +38,13 @@ def graph_of(ops: int, *, seed: int = 0, reach: int = 12) -> MemoryGraph:
 
 
 def shown_of(graph: MemoryGraph, *, drawn: int = 20) -> Shown:
-    """An analysis of a graph: in file order, and depth first."""
-    orders = graph.file_order, _depth_first(graph)
+    """An analysis of a graph: at first depth first, which is bad, and then in the order it was made in."""
+    orders = _depth_first(graph), graph.file_order
     before, after = (_course(graph, order) for order in orders)
     bound = min(before.peak, after.peak) // 2
     region = RegionTimeline(NAME, "model", before, after)
     footprints = Footprint(before.peak, before.arena), Footprint(after.peak, after.arena)
-    info = RegionInfo(NAME, "model", len(graph.ops), *footprints, bound, False, "depth-first", "")
+    info = RegionInfo(NAME, "model", len(graph.ops), *footprints, bound, False, "as it was made", "")
     peaks = random_peaks(graph, drawn, seed=0)
     report = Report(
         schema_version=SCHEMA_VERSION,
@@ -52,7 +52,7 @@ def shown_of(graph: MemoryGraph, *, drawn: int = 20) -> Shown:
         target="generic",
         iree_version="3.13.0",
         memory=Memory(*footprints, bound, False, 0.5, after.arena, 640, 64, 1280, 1000),
-        schedule=ScheduleInfo("depth-first", len(graph.ops), 0, 0.0, 1),
+        schedule=ScheduleInfo("as it was made", len(graph.ops), 0, 0.0, 1),
         regions=[info],
         rewrites=[],
         seconds=Seconds(0.0, 0.0, 0.0, 0.0, 0.0),

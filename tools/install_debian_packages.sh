@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the cross compilers and emulators that the firmware tests use, from Debian's packages.
+# Installs the cross compilers, emulators and the browser that tests use, from Debian's packages.
 #
 # Where that is impossible (no apt-get, or not root) it says so and succeeds: those tests then skip,
 # and say which package each of them misses.
@@ -15,17 +15,20 @@ need arm-none-eabi-gcc gcc-arm-none-eabi libnewlib-arm-none-eabi
 need qemu-system-arm qemu-system-arm
 need riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf
 need qemu-system-riscv32 qemu-system-misc
+need chromium chromium
+need chromedriver chromium-driver
+need dot graphviz
 
 if ((${#packages[@]} == 0)); then
     exit 0
 fi
 if ! command -v apt-get >/dev/null || ((EUID != 0)); then
-    echo "Firmware tests will skip what needs ${packages[*]}: install them with apt-get as root." >&2
+    echo "Tests will skip what needs ${packages[*]}: install them with apt-get as root." >&2
     exit 0
 fi
 echo "Installing ${packages[*]} …"
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q >/dev/null || true # an offline mirror may still have them
 if ! apt-get install -q -y --no-install-recommends "${packages[@]}" >/dev/null; then
-    echo "Firmware tests will skip what needs ${packages[*]}: apt-get could not install them." >&2
+    echo "Tests will skip what needs ${packages[*]}: apt-get could not install them." >&2
 fi
