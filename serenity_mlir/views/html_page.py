@@ -51,6 +51,7 @@ def html_page(shown: Shown) -> bytes:
         iree=report.iree_version,
         counts=counts,
         tiles=tiles(report),
+        drawn=bool(shown.regions),
         warnings=report.warnings,
         css=verbatim("page.css"),
         data=Markup(_data(shown)),  # noqa: S704  (escaped as JSON)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from browsing import Page
 from selenium.webdriver import Chrome
@@ -141,14 +143,38 @@ def test_hover_names_and_click_pins(page: Page, region: RegionTimeline) -> None:
 
 
 def test_light_and_dark(page: Page) -> None:
-    ground = "return [document.documentElement.dataset.theme, page.charts.live.figure.background_fill_color]"
+    ink = "page.charts.live.figure.below[0].axis_label_text_color"
+    ground = f"return [document.documentElement.dataset.theme, {ink}]"
     page.prefer("light")
-    page.wait_for(ground, ["light", "#ffffff"])
+    page.wait_for(ground, ["light", "#59636e"])
     page.prefer("dark")
-    page.wait_for(ground, ["dark", "#161b22"])
+    page.wait_for(ground, ["dark", "#9198a1"])
     page.keys("body", "t")
-    assert page.do(ground) == ["light", "#ffffff"]
+    assert page.do(ground) == ["light", "#59636e"]
     page.prefer("light")
+
+
+def test_regions_are_chosen(browser: Chrome, shown: Shown, region: RegionTimeline, tmp_path: Path) -> None:
+    small = shown_of(graph_of(3)).regions[0]
+    both = (msgspec.structs.replace(small, name="small#0"), region)
+    infos = [msgspec.structs.replace(shown.report.regions[0], name=item.name) for item in both]
+    report = msgspec.structs.replace(shown.report, timeline=both, regions=infos)
+    page = opened(browser, replace(shown, report=report), tmp_path / "two.html")
+    assert size_text(region.after.peak) in page.text("#live-legend")
+    page.keys("#region", Keys.ARROW_UP)
+    page.wait_for("return page.region.name", "small#0")
+    assert size_text(small.after.peak) in page.text("#live-legend")
+    page.wait_for("return document.querySelector('#live').children.length", 1)
+    assert steps_in_sight(page) == [0, 3]
+    assert page.errors() == []
+
+
+def test_nothing_to_draw(browser: Chrome, shown: Shown, tmp_path: Path) -> None:
+    report = msgspec.structs.replace(shown.report, timeline=(), regions=[])
+    page = opened(browser, Shown(report), tmp_path / "none.html")
+    assert "no region of the model has constant sizes" in page.text("main")
+    assert not page.do("return document.querySelector('#columns')?.checkVisibility() ?? false")
+    assert page.errors() == []
 
 
 def test_sizes_are_written_as_everywhere(page: Page) -> None:

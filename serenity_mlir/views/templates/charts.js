@@ -16,7 +16,7 @@ function blank(height, ranges, labels, tools) {
   const figure = Bokeh.Plotting.figure({
     height, sizing_mode: "stretch_width", ...ranges, tools, x_axis_label: labels[0], y_axis_label: labels[1],
     toolbar_location: "right", active_scroll: tools.find((tool) => tool instanceof Bokeh.WheelZoomTool),
-    min_border_left: 78, output_backend: "canvas",
+    min_border_left: 78, background_fill_color: null, border_fill_color: null,
   });
   figure.toolbar.logo = null;
   for (const axis of [figure.xaxis, figure.yaxis]) {
@@ -49,7 +49,6 @@ class Chart {
 
   paint() {
     const figure = this.figure;
-    figure.background_fill_color = figure.border_fill_color = colour("panel");
     figure.outline_line_color = colour("line");
     for (const axis of [...figure.below, ...figure.left]) {
       axis.axis_label_text_color = axis.major_label_text_color = colour("quiet");

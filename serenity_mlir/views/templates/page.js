@@ -2,7 +2,7 @@
 /* Regions, pins, search, keys and colours: what ties charts, tables and the reader together. */
 
 const page = {
-  regions: DATA.report.timeline.filter((item) => item.role === "model" && item.after.steps.length).map(readRegion),
+  regions: (DATA.report.timeline ?? []).filter((item) => item.role === "model" && item.after.steps.length).map(readRegion),
   region: null, charts: {}, ranges: null, pinned: null, shown: [], choice: -1,
 };
 const by = (id) => document.getElementById(id);
@@ -55,8 +55,7 @@ async function showRegion(region) {
   for (const [id, name] of Object.entries(names)) by(id).setAttribute("aria-label", `${name} ${hint}`);
   setTheme(theme());
   aroundPeak(region.after);
-  by("search").value = "";
-  listFound("");
+  clear();
   pin(region.after.steps[region.after.peakStep]);
   await showCharts(Object.values(page.charts));
 }
@@ -145,12 +144,12 @@ function facts(pairs) {
 
 function aboutBuffer(item) {
   const course = page.region[item.course];
-  const makers = course.steps[item.first];
+  const maker = course.steps[item.first];
   return [element("strong", item.nodes.join(", ") || item.name), facts([
     ["made by", item.name], ["size", text.size(item.size)],
     ["offset", item.offset === null ? "not known" : text.size(item.offset)], ["live in", text.steps(item)],
     ["storage", item.owner], ["of the peak", `${(100 * item.size / Math.max(1, course.peak)).toFixed(1)}%`],
-    ["begins with", pinButton(makers, `step ${item.first}: ${makers.label}`)],
+    ["begins with", pinButton(maker, [`step ${item.first}: `, ...named(maker.nodes, maker.op)])],
   ])];
 }
 
@@ -185,7 +184,8 @@ function listFound(query) {
   by("results").replaceChildren(...listed.map((item, index) => {
     const size = item.kind === "step" ? `${text.size(item.live)} live` : text.size(item.size);
     const where = `${item.kind === "step" ? "op" : "buffer"} ${page.region[item.course].name}, ${text.steps(item)}, ${size}`;
-    const row = element("li", [item.label, element("small", where)], { id: `found-${index}` });
+    const name = named(item.nodes, item.op ?? item.name);
+    const row = element("li", [...name, element("small", where)], { id: `found-${index}` });
     row.setAttribute("role", "option");
     row.addEventListener("mousedown", (event) => { event.preventDefault(); take(index); });
     return row;
@@ -219,6 +219,12 @@ function take(index) {
   reveal(item);
 }
 
+function clear() {
+  by("search").value = "";
+  listFound("");
+  pin(null);
+}
+
 by("search").addEventListener("input", (event) => {
   page.pinned = null;
   listFound(event.target.value);
@@ -230,7 +236,7 @@ by("search").addEventListener("keydown", (event) => {
     ArrowDown: () => { openResults(page.shown.length > 0); choose(page.choice + 1); },
     ArrowUp: () => choose(page.choice - 1),
     Enter: () => take(Math.max(page.choice, 0)),
-    Escape: () => { event.target.value = ""; listFound(""); pin(null); },
+    Escape: clear,
   };
   if (!actions[event.key]) return;
   event.preventDefault();
@@ -298,13 +304,17 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.target.matches("input, select")) return;
   const { after } = page.region ?? {};
   const actions = {
-    "/": () => by("search").focus(), t: toggleTheme, Escape: () => pin(null),
+    "/": () => by("search").focus(), t: toggleTheme, Escape: clear,
     g: () => { const step = after.steps[after.peakStep]; pin(step); reveal(step); },
   };
   if (!page.region || !actions[event.key]) return;
   event.preventDefault();
   actions[event.key]();
 });
+
+function ready() {
+  document.documentElement.dataset.ready = "true";
+}
 
 /* Begin with the region of the highest peak. */
 
@@ -316,5 +326,7 @@ if (page.regions.length) {
   const first = page.regions.reduce((best, region, index) =>
     region.after.peak > page.regions[best].after.peak ? index : best, 0);
   select.value = String(first);
-  showRegion(page.regions[first]).then(() => { document.documentElement.dataset.ready = "true"; });
+  showRegion(page.regions[first]).then(ready);
+} else {
+  ready();
 }
