@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from serenity_mlir.errors import SerenityError
+from serenity_mlir.sizes import kib_text, size_text
+from serenity_mlir.views.rows import bytes_text, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from rich.console import Console
 
@@ -21,6 +23,8 @@ _SHOWN = 8
 # The model's nodes that the table of dispatches names.
 _NODES = 4
 _WIDEST = 1000
+_GAP, _NARROWEST = 2, 12
+_FIGURES = "0123456789+-"
 
 
 def stderr() -> Console:
@@ -45,49 +49,101 @@ def print_line(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of figures; the first column is what they belong to."""
+def print_table(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    texts: Collection[int] = (),
+) -> None:
+    """A table of figures; the first column is what they belong to.
+
+    Args:
+        title: Above it.
+        headings: Of the columns.
+        rows: Cells.
+        texts: Columns that are cut short where the terminal is too narrow; figures never are.
+    """
     from rich import box  # noqa: PLC0415  (as above)
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
+    console = stderr()
     table = Table(
-        title=Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False
+        title=Text(title),
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, _GAP - 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
     )
-    for index, heading in enumerate(headings):
-        table.add_column(Text(heading), justify="right" if index else "left", no_wrap=True)
+    columns = list(zip(headings, *rows, strict=True))
+    widest = _text_width(columns, texts, console.width) if texts else None
+    for index, (heading, *cells) in enumerate(columns):
+        figures = index > 0 and index not in texts and any(cell[:1] in _FIGURES for cell in cells if cell)
+        table.add_column(
+            Text(heading),
+            justify="right" if figures else "left",
+            no_wrap=True,
+            max_width=widest if index in texts else None,
+        )
     for row in rows:
         table.add_row(*map(Text, row))
-    console = stderr()
     console.width = _WIDEST  # figures cut short to fit a terminal are worth nothing
     console.print(table)
 
 
+def _text_width(columns: Sequence[Sequence[str]], texts: Collection[int], width: int) -> int:
+    """What each column of text may take of a terminal's width: what figures leave over."""
+    taken = sum(max(map(len, cells)) for index, cells in enumerate(columns) if index not in texts)
+    left = width - taken - _GAP * (len(columns) - 1)
+    return max(left // len(texts), _NARROWEST)
+
+
 @contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """A callback that shows the present stage, on a terminal only."""
+def progress(limits: Mapping[str, float] | None = None) -> Iterator[Callable[[str], None]]:
+    """A callback that shows the present stage and how long it takes, on a terminal only.
+
+    Args:
+        limits: Seconds that searches are given, by stage. What others take nobody knows beforehand.
+    """
     console = stderr()
     if not console.is_terminal:
         yield lambda _stage: None
         return
-    with console.status("import") as status:
-        yield lambda stage: status.update(f"{stage} …")
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415  (as above)
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[limit]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as shown:
+        task = shown.add_task("import", total=None, limit="")
+
+        def stage(name: str) -> None:
+            seconds = (limits or {}).get(name)
+            limit = "" if seconds is None else f"limit {seconds:g} s"
+            shown.reset(task, description=name, limit=limit)
+            shown.refresh()
+
+        yield stage
 
 
 def print_report(report: Report, *, traffic: bool = False, dispatches: bool = False) -> None:
     """The before/after table of one compilation, off-chip traffic and dispatches only where asked for."""
     console = stderr()
-    _print_memory(console, report)
+    for table in tables(report):
+        print_table(table.title, table.headings, table.rows, table.texts)
     if dispatches:
         _print_dispatches(report)
     if traffic:
         _print_traffic(console, report)
-    _print_peak(console, report)
-    seconds = report.seconds
-    console.print(
-        f"{report.schedule.ops} ops, order by {report.schedule.method}, {report.schedule.states} states; "
-        f"{seconds.schedule:.2f} s scheduling, {seconds.arena:.2f} s planning, {seconds.total:.2f} s in all",
-        markup=False,
+    schedule, seconds = report.schedule, report.seconds
+    print_line(f"{schedule.ops:,} ops, order by {schedule.method}, {schedule.states:,} states")
+    print_line(
+        f"{seconds.schedule:.2f} s scheduling, {seconds.arena:.2f} s planning, {seconds.iree:.2f} s IREE, "
+        f"{seconds.total:.2f} s in all"
     )
     if report.verify is not None:
         state = "agrees with" if report.verify.passed else "DIFFERS from"
@@ -102,44 +158,10 @@ def print_report(report: Report, *, traffic: bool = False, dispatches: bool = Fa
             "taken" if candidate.taken else f"IREE fails: {candidate.fault[:60]} …" if candidate.fault else ""
         )
         flags = " ".join(candidate.flags) or "IREE's default"
-        console.print(f"  {_bytes(candidate.arena):>16}  {flags}  {taken}".rstrip(), markup=False)
+        console.print(f"  {bytes_text(candidate.arena):>16}  {flags}  {taken}".rstrip(), markup=False)
     _print_grown(console, report)
     for warning in report.warnings:
         console.print(f"warning: {warning}", markup=False)
-
-
-def _print_memory(console: Console, report: Report) -> None:
-    from rich import box  # noqa: PLC0415  (as above)
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
-    memory = report.memory
-    title = Text(f"{report.model.path}  ({report.target})")
-    # Slim enough for 80 columns with nine-digit sizes.
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading, justify in (("bytes", "left"), ("live peak", "right"), ("arena", "right"), ("", "left")):
-        table.add_column(heading, justify="right" if justify == "right" else "left")
-    if memory.stock is not None:
-        for name in ("max_concurrency", "min_peak_memory", "debug"):
-            value = getattr(memory.stock, name)
-            note = "best of stock" if value is not None and value == memory.stock.best else ""
-            table.add_row(f"stock {name.replace('_', '-')}", "", _bytes(value), note)
-    table.add_row("file order", _bytes(memory.file_order.peak), _bytes(memory.file_order.arena), "")
-    table.add_row("final", _bytes(memory.final.peak), _bytes(memory.final.arena), _proof(report))
-    table.add_row("slab IREE allocates", "", _bytes(memory.slab), _ratio(report))
-    table.add_section()
-    owner = "caller-owned" if memory.io == "external" else "in the arena while needed"
-    table.add_row("inputs", "", _bytes(memory.inputs), owner)
-    table.add_row("outputs", "", _bytes(memory.outputs), owner)
-    ram = "RAM: slab, in, out" if memory.io == "external" else "RAM: the whole arena"
-    table.add_row(ram, "", _bytes(memory.ram), "")
-    if memory.stack is not None:
-        table.add_row("stack of a call", "", _bytes(memory.stack), "beside RAM, at most")
-    own = "" if report.rom is None else f"the model's own {report.rom.model:,}"
-    table.add_row("weights", "", _bytes(memory.weights), own)
-    if memory.flash is not None:
-        table.add_row("flash, linked", "", _bytes(memory.flash), "weights, code, tables")
-    console.print(table)
 
 
 def _print_dispatches(report: Report) -> None:
@@ -148,9 +170,9 @@ def _print_dispatches(report: Report) -> None:
         (
             ", ".join(item.nodes[:_NODES]) + (" …" if len(item.nodes) > _NODES else ""),
             str(len(item.fused)) if item.fused else "copy",
-            _bytes(item.read),
-            _bytes(item.constants),
-            _bytes(item.stored),
+            bytes_text(item.read),
+            bytes_text(item.constants),
+            bytes_text(item.stored),
             ", ".join(item.padding) or "none",
             "in place" if item.in_place else "",
         )
@@ -162,7 +184,7 @@ def _print_dispatches(report: Report) -> None:
 
 def _print_rewrites(console: Console, report: Report) -> None:
     for rewrite in report.rewrites[:_SHOWN]:
-        saved = "" if rewrite.saved is None else f", without which {rewrite.saved:,} bytes more"
+        saved = "" if rewrite.saved is None else f", without which {size_text(rewrite.saved)} more"
         console.print(f"  {rewrite.pattern} at {rewrite.location}{saved}", markup=False)
     if len(report.rewrites) > _SHOWN:
         console.print(f"  and {len(report.rewrites) - _SHOWN} more rewrites", markup=False)
@@ -172,7 +194,9 @@ def _print_grown(console: Console, report: Report) -> None:
     rom = report.rom
     if rom is None or not rom.grown:
         return
-    console.print(f"constants take {rom.stored:,} bytes, the model's own {rom.model:,}", markup=False)
+    console.print(
+        f"constants take {size_text(rom.stored)}, the model's own {size_text(rom.model)}", markup=False
+    )
     for item in rom.grown[:_SHOWN]:
         console.print(f"  {item.size:>12,}  {item.name} [{item.location}]: {item.reason}", markup=False)
     if len(rom.grown) > _SHOWN:
@@ -185,37 +209,7 @@ def _print_traffic(console: Console, report: Report) -> None:
     for item in report.traffic:
         before, after = item.before.in_ + item.before.out, item.after.in_ + item.after.out
         console.print(
-            f"off-chip traffic with {item.on_chip >> 10} KB on chip: {before:,} bytes in file order, "
-            f"{after:,} in the final one ({item.after.in_:,} in, {item.after.out:,} out)",
+            f"off-chip traffic with {kib_text(item.on_chip)} on chip: {size_text(before)} in file order, "
+            f"{size_text(after)} in the final one ({item.after.in_:,} in, {item.after.out:,} out)",
             markup=False,
         )
-
-
-def _print_peak(console: Console, report: Report) -> None:
-    if report.peak is None or not report.peak.live:
-        return
-    console.print(f"peak at {report.peak.op}: {report.peak.live:,} bytes live", markup=False)
-    for name, size in report.peak.buffers[:_SHOWN]:
-        console.print(f"  {size:>12,}  {name}", markup=False)
-    rest = report.peak.buffers[_SHOWN:]
-    if rest:
-        console.print(f"  {sum(size for _, size in rest):>12,}  in {len(rest)} more", markup=False)
-
-
-def _bytes(value: int | None) -> str:
-    return "no constant size" if value is None else f"{value:,}"
-
-
-def _proof(report: Report) -> str:
-    if report.memory.optimal:
-        return "proven optimal"
-    if report.memory.lower_bound is None or report.memory.gap is None:
-        return ""
-    return f"within {report.memory.gap:.1%} of the optimum"
-
-
-def _ratio(report: Report) -> str:
-    stock = report.memory.stock
-    if stock is None or not stock.best or not report.memory.slab:
-        return ""
-    return f"{stock.best / report.memory.slab:.2f}x less than best of stock"

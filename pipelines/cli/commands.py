@@ -80,7 +80,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
         compiler = _compiler(search)
         held(emit_firmware(model, output, name, made, compiler=compiler, report=report, timeline=timeline))
         return
-    with console.progress() as progress:
+    with console.progress(_limits(time_limit, rewrite_limit)) as progress:
         compiled = _compiler(search)(model, replace(made, progress=progress))
         artefact = _artefact(compiled, emit, output)
         figures = compiled.report
@@ -144,7 +144,7 @@ def run_analyze(  # noqa: PLR0913
     check_views(views)
     io = io or EXTERNAL
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
-    with console.progress() as progress:
+    with console.progress(_limits(time_limit, rewrite_limit)) as progress:
         compiled = _compiler(search)(
             model,
             CompileOptions(
@@ -164,6 +164,11 @@ def run_analyze(  # noqa: PLR0913
         outputs[csv_path] = arena_csv(compiled.stream, file=str(model)).encode()
     write_outputs(outputs | made_views(views, compiled))
     console.print_report(compiled.report, traffic=traffic, dispatches=dispatches)
+
+
+def _limits(time_limit: float, rewrite_limit: float) -> dict[str, float]:
+    """Seconds that stages are given; order and arena share theirs."""
+    return {"choose rewrites": rewrite_limit, "schedule": time_limit, "plan the arena": time_limit}
 
 
 def _rewriting(

@@ -1,0 +1,70 @@
+"""Tables of a report: their figures are those of the report, and they fit a terminal."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from shown_cases import graph_of, shown_of
+
+from serenity_mlir import console
+from serenity_mlir.report import Memory, Report, Stock
+from serenity_mlir.views.rows import live_table, memory_table, peak_region, steps_table
+
+SHOWN = shown_of(graph_of(300, seed=4), drawn=1)
+REGION = SHOWN.regions[0]
+HUGE = 999_999_999
+
+
+def with_memory(**changes: object) -> Report:
+    memory: Memory = msgspec.structs.replace(SHOWN.report.memory, **changes)
+    return msgspec.structs.replace(SHOWN.report, memory=memory)
+
+
+def figure(cell: str) -> int:
+    return int(cell.replace(",", ""))
+
+
+def test_totals_are_those_of_the_report() -> None:
+    stock = Stock(9000, 8000, None, 8000)
+    rows = {row[0]: row[1:] for row in memory_table(with_memory(stock=stock, slab=5000)).rows}
+    memory = SHOWN.report.memory
+    assert [figure(cell) for cell in rows["live peak"][:2]] == [memory.file_order.peak, memory.final.peak]
+    assert [figure(cell) for cell in rows["arena"][:2]] == [memory.file_order.arena, memory.final.arena]
+    assert rows["arena"][-1] == "gap <= 50.0%"
+    assert rows["slab IREE allocates"] == ("8,000", "5,000", "4.9", "1.60x", "")
+    assert rows["IREE min-peak-memory"] == ("8,000", "", "", "", "best of stock")
+    assert rows["IREE debug"][0] == "not constant"
+    assert figure(rows["RAM: slab, in, out"][1]) == memory.ram
+    assert figure(rows["inputs, not in slab"][1]) == memory.inputs
+    assert "inputs, in arena" in {row[0] for row in memory_table(with_memory(io="arena")).rows}
+
+
+def test_the_steps_around_the_peak() -> None:
+    table = steps_table(REGION)
+    course, at = REGION.after, REGION.after.peak_step
+    assert [row[0].lstrip(">") for row in table.rows] == [str(step) for step in range(at - 3, at + 4)]
+    (marked,) = [row for row in table.rows if row[0].startswith(">")]
+    assert figure(marked[3]) == course.peak == max(figure(row[3]) for row in table.rows)
+    assert marked[2] == ", ".join(course.steps[at].nodes)
+    for before, after in zip(table.rows, table.rows[1:], strict=False):
+        assert figure(after[3]) - figure(before[3]) == figure(after[4])
+
+
+def test_what_is_live_adds_up() -> None:
+    assert sum(figure(row[2]) for row in live_table(REGION).rows) == REGION.after.peak
+    assert len(live_table(REGION).rows) == 9  # eight, and the rest in one
+
+
+def test_without_steps_there_is_no_peak() -> None:
+    assert peak_region(msgspec.structs.replace(SHOWN.report, timeline=())) is None
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_it_fits(columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    sizes = dict.fromkeys(("slab", "inputs", "outputs", "weights", "ram"), HUGE)
+    console.print_report(with_memory(optimal=True, stock=Stock(HUGE, HUGE, HUGE, HUGE), **sizes))
+    shown = capsys.readouterr().err
+    assert f"{REGION.after.peak:,}" in shown
+    assert "proven optimal" in shown
+    assert max(map(len, shown.splitlines())) <= columns
