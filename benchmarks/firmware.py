@@ -2,14 +2,15 @@
 
     python benchmarks/firmware.py [--targets NAME…] [NAMES…]
 
-Models come from ../shared/models. Each is compiled for each target with `--objective memory`, for the
-Cortex-M7 with the default objective ("balanced") as well, without rewrites and regions ("reordered"), and
-without any of it ("IREE's order"); each library runs in the emulator and its results are compared with
-onnxruntime's before a row is written. Memory is that of `--objective memory`: the arena, with inputs and
-outputs in it; what IREE's runtime allocates for the same model (the slab of stock IREE in the best of its
-modes, inputs and outputs; its structures and code left out); stack and flash as `metadata.json` has them,
-from a linked program: the deepest chain of calls, and object, generated source (its weights apart) and
-functions of libm and libgcc. Instructions are those of one call (QEMU, -icount shift=0).
+Models come from ../shared/models. Each is compiled for each target with `--objective memory`, without
+rewrites and regions ("reordered"), and without any of it ("IREE's order"); for the Cortex-M7 with the default
+objective ("balanced") as well, for RV32IMAC with the first alone, as it runs long without an FPU. Each library
+runs in the emulator, and its results are compared with onnxruntime's before a row is written. Memory is that
+of `--objective memory`: the arena, with inputs and outputs in it; what IREE's runtime allocates for the same
+model (the slab of stock IREE in the best of its modes, inputs and outputs; its structures and code left out);
+stack and flash as `metadata.json` has them, from a linked program: the deepest chain of calls, and object,
+generated source (its weights apart) and functions of libm and libgcc. Instructions are those of one call
+(QEMU, -icount shift=0).
 
 TFLM's arena is what its interpreter says of the model's TFLite twin, in a process of the Python that --tflm
 names, which has `tflite-micro` installed: "head" holds activations, inputs and outputs; "total" adds its
@@ -42,6 +43,8 @@ from serenity_mlir.report import read_report
 TFLM_VERSION = "0.dev20261023182759"
 TARGETS = ("cortex-m4f", "cortex-m7", "cortex-m55", "riscv32-imafc", "riscv32-imac")
 BASIS = "cortex-m7"  # whose code other targets' is measured against
+FEWER = {BASIS: (), "riscv32-imac": ("balanced", "reordered", "order")}  # kinds left out, as they take long
+LIMITS = ("--time-limit", "60", "--rewrite-limit", "300")  # so that no search is cut short on a busy machine
 KINDS = {
     "memory": ("--objective", "memory"),
     "balanced": (),
@@ -70,7 +73,7 @@ class Measured:
 
     memory: dict[str, dict[str, Any]]
     instructions: dict[str, int]
-    runtime: int
+    runtime: int | None
 
 
 def measured(model: Path, target_name: str, folder: Path) -> Measured:
@@ -79,22 +82,28 @@ def measured(model: Path, target_name: str, folder: Path) -> Measured:
     memory: dict[str, dict[str, Any]] = {}
     instructions: dict[str, int] = {}
     for kind, options in KINDS.items():
-        if kind == "balanced" and target_name != BASIS:
-            continue  # it takes long, and differs from the others as it does there
+        if kind in FEWER.get(target_name, ("balanced",)):
+            continue
         place = folder / kind
         place.mkdir()
         stock = ("--compare-stock", "--report", str(place / "report.json")) if kind == "order" else ()
-        library = compile_firmware(model, target_name, place / "lib", *options, *stock)
+        library = compile_firmware(model, target_name, place / "lib", *options, *LIMITS, *stock)
         case = reference_case(model, library, "net")
         result = run(build(case, target, place / "b"), target, counting=True)
         assert_agrees(result, case)
         memory[kind] = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
         instructions[kind] = result.figures["instructions"]
-    found = read_report(folder / "order" / "report.json").memory
+    return Measured(memory, instructions, runtime(folder / "order" / "report.json"))
+
+
+def runtime(report: Path) -> int | None:
+    """What IREE's runtime allocates, by a report with stock's figures; None where there is no report."""
+    if not report.exists():
+        return None
+    found = read_report(report).memory
     if found.stock is None:
         raise ValueError("--compare-stock left no figures of stock")
-    runtime = sum(size or 0 for size in (found.stock.best, found.inputs, found.outputs))
-    return Measured(memory, instructions, runtime)
+    return sum(size or 0 for size in (found.stock.best, found.inputs, found.outputs))
 
 
 def memory_row(found: Measured, basis: Measured | None, tflm_arena: tuple[str, str]) -> list[str]:
@@ -104,7 +113,8 @@ def memory_row(found: Measured, basis: Measured | None, tflm_arena: tuple[str, s
     return [
         *(f"{memory[key]:,}" for key in ("arena", "stack")),
         *tflm_arena,
-        *(f"{size:,}" for size in (found.runtime, memory["weights"])),
+        "-" if found.runtime is None else f"{found.runtime:,}",
+        f"{memory['weights']:,}",
         *(f"{linked[key]:,}" for key in ("object", "source", "libraries")),
         against,
     ]
