@@ -4,7 +4,7 @@
 
 Models come from ../shared/models. Each is compiled for each target with `--objective memory`, without
 rewrites and regions ("reordered"), and without any of it ("IREE's order"); for the Cortex-M7 with the default
-objective ("balanced") as well, for RV32IMAC with the first alone, as it runs long without an FPU. Each library
+objective ("balanced") too, for RV32IMAC with the first alone, as it runs long without an FPU. Each library
 runs in the emulator, and its results are compared with onnxruntime's before a row is written. Memory is that
 of `--objective memory`: the arena, with inputs and outputs in it; what IREE's runtime allocates for the same
 model (the slab of stock IREE in the best of its modes, inputs and outputs; its structures and code left out);
