@@ -17,11 +17,8 @@ VIEWS = {
     "plot_path": ("--plot", "FILE.svg|.png", "Draw live bytes, arenas and peaks of random orders."),
     "html_path": ("--html", "FILE", "The same as one interactive page that needs no network."),
     "trace_path": ("--trace", "FILE", "Steps and buffers as a trace that Perfetto opens."),
-    "explorer_path": (
-        "--model-explorer",
-        "FILE.json",
-        "Live bytes of each node, as Model Explorer reads them.",
-    ),
+    "explorer_path": ("--model-explorer", "FILE", "Live bytes of each node, as Model Explorer reads them."),
+    "onnx_path": ("--annotated-onnx", "FILE", "The model, each node with its steps and live bytes."),
     "dot_path": ("--dot", "FILE", "Ops with their steps and live bytes as Graphviz draws them."),
 }
 """Options by the name of their parameter: how it is spelled, what it takes, what it is for."""
@@ -59,7 +56,12 @@ def made_views(paths: Mapping[str, Path | None], compiled: Compiled) -> dict[Pat
     from serenity_mlir.pipelines.views import shown  # noqa: PLC0415  (as in the other commands)
 
     data = shown(compiled)
-    return {path: _made(name, data, path) for name, path in asked.items()}
+    made = {path: _made(name, data, path) for name, path in asked.items() if name != "onnx_path"}
+    if "onnx_path" in asked:
+        from serenity_mlir.pipelines.annotated_onnx import annotated_onnx  # noqa: PLC0415
+
+        made[asked["onnx_path"]] = annotated_onnx(compiled.source, data, asked["onnx_path"])
+    return made
 
 
 def _made(name: str, shown: Shown, path: Path) -> bytes:

@@ -15,12 +15,7 @@ _GRADIENT = ((0.0, "#e8f1fd"), (0.5, "#7db1f5"), (1.0, "#c9510c"))
 
 def node_data(shown: Shown) -> bytes:
     """For every node the most bytes that are live while an op that came from it runs, as compiled."""
-    live: dict[str, int] = {}
-    for region in shown.regions:
-        for step in region.after.steps:
-            for node in step.nodes:
-                live[node] = max(live.get(node, 0), step.live)
     gradient = [{"stop": stop, "bgColor": colour} for stop, colour in _GRADIENT]
-    results = {node: {"value": size} for node, size in live.items()}
+    results = {node: {"value": size} for node, size in shown.live_by_node().items()}
     data = {shown.graph: {"results": results, "gradient": gradient}}
     return msgspec.json.format(msgspec.json.encode(data), indent=1) + b"\n"

@@ -58,6 +58,15 @@ class Shown:
         """The model's regions in which anything runs, in program order."""
         return [item for item in self.report.timeline if item.role == "model" and item.after.steps]
 
+    def live_by_node(self) -> dict[str, int]:
+        """For every node the most bytes that are live while an op that came from it runs, as compiled."""
+        live: dict[str, int] = {}
+        for region in self.regions:
+            for step in region.after.steps:
+                for node in step.nodes:
+                    live[node] = max(live.get(node, 0), step.live)
+        return live
+
     def info(self, region: RegionTimeline) -> RegionInfo:
         """What the report says of a region."""
         return next(item for item in self.report.regions if item.name == region.name)

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import onnx
 import pytest
 from browsing import Page
 from selenium.webdriver import Chrome
@@ -20,8 +21,8 @@ from serenity_mlir.pipelines.cli import main as cli
 sys.path.append(str(Path(__file__).parents[1] / "cli"))
 from branches import write_branches
 
-FILES = ("--json", "--html", "--plot", "--trace", "--model-explorer", "--dot", "--csv")
-SUFFIXES = (".json", ".html", ".svg", ".trace", ".explorer", ".dot", ".csv")
+FILES = ("--json", "--html", "--plot", "--trace", "--model-explorer", "--dot", "--csv", "--annotated-onnx")
+SUFFIXES = (".json", ".html", ".svg", ".trace", ".explorer", ".dot", ".csv", ".onnx")
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,19 @@ def test_node_data_graph_and_csv(analysis: Analysis, expected: Said) -> None:
     slices = [item.slice for item in records]
     starts, ends = [item.start for item in slices], [item.end for item in slices]
     assert live_peak(starts, ends, [item.size for item in slices]) == expected.peak
+
+
+def test_annotated_model(analysis: Analysis, expected: Said) -> None:
+    model = onnx.load(analysis.files["--annotated-onnx"])
+    onnx.checker.check_model(model)
+    found = {node.name: {item.key: item.value for item in node.metadata_props} for node in model.graph.node}
+    assert max(int(item["serenity.live_bytes"]) for item in found.values()) == expected.peak
+    events = json.loads(analysis.text("--trace"))["traceEvents"]
+    ops = [event["args"] for event in events if (event["pid"], event["ph"], event["tid"]) == (1, "X", 0)]
+    for name, item in found.items():
+        steps = [op["step"] for op in ops if name in op["nodes"].split(", ")]
+        assert [int(step) for step in item["serenity.steps"].split(", ")] == steps != []
+        assert int(item["serenity.live_bytes"]) == max(ops[step]["live_bytes"] for step in steps)
 
 
 def test_random_orders_are_legal_orders_of_the_same_ops(analysis: Analysis, expected: Said) -> None:

@@ -89,7 +89,9 @@ class LiveChart extends Chart {
     figure.add_layout(this.span);
     const index = Array.from({ length: region.steps }, (_, step) => step);
     const columns = new Bokeh.ColumnDataSource({
-      data: { left: index, right: index.map((step) => step + 1), top: index.map(() => top), bottom: index.map(() => 0) },
+      data: {
+        left: index, right: index.map((step) => step + 1), top: index.map(() => top), bottom: index.map(() => 0),
+      },
     });
     const any = figure.quad({
       left: { field: "left" }, right: { field: "right" }, top: { field: "top" }, bottom: { field: "bottom" },
@@ -114,7 +116,9 @@ class LiveChart extends Chart {
     const area = this.figure.varea_step({
       x: { field: "x" }, y1: { field: "zero" }, y2: { field: "live" }, source, step_mode: "after", fill_alpha: 0.16,
     });
-    const line = this.figure.step({ x: { field: "x" }, y: { field: "live" }, source, mode: "after", line_width: 1.4 });
+    const line = this.figure.step({
+      x: { field: "x" }, y: { field: "live" }, source, mode: "after", line_width: 1.4,
+    });
     const peak = this.figure.scatter({
       x: [course.peakStep + 0.5], y: [course.peak / KIB], marker: "inverted_triangle", size: 11,
     });
@@ -204,7 +208,8 @@ class OrdersChart extends Chart {
   constructor(region) {
     const { orders, after, before, bound } = region;
     const bins = histogram(orders ? orders.peaks : [], 60);
-    const marks = [[bound, "quiet"], [before.peak, "before"], [after.peak, "after"]].filter(([size]) => size !== null);
+    const marks = [[bound, "quiet"], [before.peak, "before"], [after.peak, "after"]]
+      .filter(([size]) => size !== null);
     const right = 1.05 * Math.max(1, ...marks.map(([size]) => size), ...bins.map((bin) => bin.right)) / KIB;
     const most = Math.max(1, ...bins.map((bin) => bin.count));
     const hover = new Bokeh.HoverTool({ show_arrow: false });
@@ -212,9 +217,10 @@ class OrdersChart extends Chart {
       new Bokeh.ResetTool(), hover];
     const own = { x_range: range(0, right), y_range: range(0, 1.1 * most) };
     super("orders", blank(190, own, ["peak, KiB", "orders"], tools));
-    const column = (name) => bins.map((bin) => bin[name]);
+    const column = (name, unit = 1) => bins.map((bin) => bin[name] / unit);
     this.bars = this.figure.quad({
-      left: column("left").map((size) => size / KIB), right: column("right").map((size) => size / KIB), top: column("count"), bottom: bins.map(() => 0), line_width: 0.5,
+      left: column("left", KIB), right: column("right", KIB), top: column("count"), bottom: bins.map(() => 0),
+      line_width: 0.5,
     });
     hover.renderers = [this.bars];
     hover.tooltips = tooltip((index) => [`${text.count(bins[index].count)} orders`,

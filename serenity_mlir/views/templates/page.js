@@ -2,7 +2,8 @@
 /* Regions, pins, search, keys and colours: what ties charts, tables and the reader together. */
 
 const page = {
-  regions: (DATA.report.timeline ?? []).filter((item) => item.role === "model" && item.after.steps.length).map(readRegion),
+  regions: (DATA.report.timeline ?? [])
+    .filter((item) => item.role === "model" && item.after.steps.length).map(readRegion),
   region: null, charts: {}, ranges: null, pinned: null, shown: [], choice: -1,
 };
 const by = (id) => document.getElementById(id);
@@ -47,7 +48,8 @@ async function showRegion(region) {
     ? `${text.count(orders.peaks.reduce((sum, [, count]) => sum + count, 0))} legal orders, seed ${orders.seed}` : "";
   const hint = "Keys: arrows move, plus and minus zoom, n and p pin the next and the previous, 0 shows all.";
   const names = {
-    live: `Live memory: peak ${text.size(region.after.peak)} as compiled, ${text.size(region.before.peak)} in file order.`,
+    live: `Live memory: peak ${text.size(region.after.peak)} as compiled, ` +
+      `${text.size(region.before.peak)} in file order.`,
     after: `Arena as compiled, ${region.after.buffers.length} buffers.`,
     before: `Arena in file order, ${region.before.buffers.length} buffers.`,
     orders: "Peaks of random orders.",
@@ -66,8 +68,10 @@ function legends(region) {
     mark.style.background = `var(--${name})`;
     return element("span", [mark, words]);
   }));
-  const peaks = COURSES.map(([key, name]) => [key, `${name}: peak ${text.size(region[key].peak)} at step ${region[key].peakStep}`]);
-  legend("live", peaks);
+  legend("live", COURSES.map(([key, name]) => {
+    const { peak, peakStep } = region[key];
+    return [key, `${name}: peak ${text.size(peak)} at step ${peakStep}`];
+  }));
   for (const [key] of COURSES) {
     const { arena, buffers, peakStep } = region[key];
     by(`${key}-arena`).textContent = arena === null ? "offsets are not known" : text.size(arena);
@@ -163,7 +167,8 @@ function aboutStep(step) {
     element("td", text.steps(item)),
   ]));
   const heads = ["live buffer", "size", "live in"].map((name) => element("th", name, { scope: "col" }));
-  const parts = [element("table", [element("thead", element("tr", heads)), element("tbody", rows.slice(0, LARGEST))])];
+  const head = element("thead", element("tr", heads));
+  const parts = [element("table", [head, element("tbody", rows.slice(0, LARGEST))])];
   if (rows.length > LARGEST) {
     const more = element("summary", `${text.count(rows.length - LARGEST)} smaller ones`);
     parts.push(element("details", [more, element("table", element("tbody", rows.slice(LARGEST)))]));
@@ -183,7 +188,8 @@ function listFound(query) {
   const listed = page.shown.slice(0, MOST);
   by("results").replaceChildren(...listed.map((item, index) => {
     const size = item.kind === "step" ? `${text.size(item.live)} live` : text.size(item.size);
-    const where = `${item.kind === "step" ? "op" : "buffer"} ${page.region[item.course].name}, ${text.steps(item)}, ${size}`;
+    const kind = item.kind === "step" ? "op" : "buffer";
+    const where = `${kind} ${page.region[item.course].name}, ${text.steps(item)}, ${size}`;
     const name = named(item.nodes, item.op ?? item.name);
     const row = element("li", [...name, element("small", where)], { id: `found-${index}` });
     row.setAttribute("role", "option");
