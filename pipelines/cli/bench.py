@@ -9,6 +9,7 @@ import click
 
 from serenity_mlir import console
 from serenity_mlir.pipelines.cli.bench_paper import paper
+from serenity_mlir.pipelines.cli.bench_reform import reform
 from serenity_mlir.pipelines.cli.bench_scale import scale
 from serenity_mlir.pipelines.cli.seconds import Seconds
 
@@ -69,4 +70,5 @@ def packing(  # noqa: PLR0913  (one parameter an option of the command)
 
 
 bench.add_command(paper)
+bench.add_command(reform)
 bench.add_command(scale)

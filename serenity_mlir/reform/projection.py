@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 LEAST_KEPT = 1
 """Channels that every group keeps: a layer without any has no value to compute."""
 
+_SPARED = 1 / 8
+"""The share of a group that stays as long as others can give: a gate knows nothing of how many are left."""
+
 
 @dataclass(frozen=True, slots=True)
 class Projection:
@@ -50,11 +53,10 @@ def project(
         budgets: Upper limits by name of a resource (`Resources`): each must hold.
     """
     walk = _Walk(gates, costs, budgets)
-    while walk.violated():
-        least = walk.cheapest()
-        if least is None:
-            break
-        walk.change(least, -1)
+    for spared in (_SPARED, 0.0):
+        floors = {group: max(LEAST_KEPT, int(spared * len(values))) for group, values in gates.items()}
+        while walk.violated() and (least := walk.cheapest(floors)) is not None:
+            walk.change(least, -1)
     walk.take_back()
     total = costs.total(walk.kept)
     unmet = tuple(name for name, limit in budgets.items() if getattr(total, name) > limit)
@@ -87,12 +89,16 @@ class _Walk:
             self._savings[group] = self.costs.per_channel(group, self.kept)
         return self._savings[group]
 
-    def cheapest(self) -> int | None:
-        """The group whose next channel is worth least for what it saves; None where none saves anything."""
+    def cheapest(self, floors: Mapping[int, int]) -> int | None:
+        """The group whose next channel is worth least for what it saves; None where none saves anything.
+
+        Args:
+            floors: How many channels of each group are to stay.
+        """
         excesses = self.violated()
         best: tuple[float, int] | None = None
         for group, count in self.kept.items():
-            if count <= LEAST_KEPT:
+            if count <= floors[group]:
                 continue
             saving = self.saving(group)
             # A share of each excess: units differ, and nobody needs more than all of it.

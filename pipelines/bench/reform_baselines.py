@@ -1,0 +1,152 @@
+"""What the static scheme is compared with: random and magnitude masks, and a greedy one like NetAdapt's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from serenity_mlir.pipelines.bench.reform_setting import Masks, Setting, counts, prunable
+from serenity_mlir.pipelines.reform.train.evaluator import Evaluator, with_weights
+from serenity_mlir.pipelines.reform.train.training import Training, train
+from serenity_mlir.reform.costs import CostModel, Resources
+from serenity_mlir.reform.groups import gates_of
+from serenity_mlir.reform.projection import project
+from serenity_mlir.reform.removal import plan_removal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from serenity_mlir.reform.groups import ChannelGroup
+    from serenity_mlir.reform.network import Network
+
+_SHORT = 20  # steps of training behind each candidate (Yang et al.'s short-term fine-tuning)
+_JUDGED = 1000  # training digits by which candidates are chosen
+
+
+def magnitudes(network: Network, groups: tuple[ChannelGroup, ...]) -> dict[int, NDArray[np.float64]]:
+    """Euclid's norm of each channel's filters, as a share of its group's mean."""
+    found = {}
+    for group in groups:
+        total = np.zeros(group.size)
+        weights = {network.producers[source].input(1) for source in group.sources}
+        outputs = {network.producers[source].input(1): _out_axis(network, source) for source in group.sources}
+        for member in group.members:
+            if member.tensor in weights and member.axis == outputs[member.tensor]:
+                value = network.value(member.tensor)
+                if value is None:
+                    raise ValueError(f"'{member.tensor}' is no constant")
+                others = tuple(axis for axis in range(value.ndim) if axis != member.axis)
+                squares = (value.astype(np.float64) ** 2).sum(axis=others)
+                np.add.at(total, member.channels[member.channels >= 0], squares[member.channels >= 0])
+        found[group.id] = np.sqrt(total) / np.sqrt(total).mean()
+    return found
+
+
+def _out_axis(network: Network, source: str) -> int:
+    node = network.producers[source]
+    if node.op == "Gemm":
+        return 0 if node.integer("transB", 0) else 1
+    return {"Conv": 0, "ConvTranspose": 1}.get(node.op, len(network.shape(node.input(1))) - 1)
+
+
+def magnitude_masks(setting: Setting, budgets: Mapping[str, float]) -> Masks:
+    """Channels of least magnitude per unit of violated cost are dropped."""
+    return project(magnitudes(setting.network, setting.groups), setting.costs, budgets).keep
+
+
+def random_masks(setting: Setting, budgets: Mapping[str, float]) -> Masks:
+    """The same with random numbers in place of magnitudes."""
+    rng = np.random.default_rng([setting.seed, 1])
+    values = {group.id: rng.uniform(0.5, 1.5, group.size) for group in setting.groups}
+    return project(values, setting.costs, budgets).keep
+
+
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """What the greedy one found.
+
+    Attributes:
+        accuracy: On the test digits, before the last training and after it.
+        resources: Of the network that is left.
+        kept: Channels of each hidden layer.
+        iterations: How many times something was removed.
+        seconds: All of it.
+    """
+
+    accuracy: tuple[float, float]
+    resources: Resources
+    kept: tuple[int, ...]
+    iterations: int
+    seconds: float
+
+
+def netadapt(setting: Setting, resource: str, budget: float, iterations: int, tuning: Training) -> Greedy:
+    """NetAdapt's loop (Yang et al., ECCV 2018): one resource, lowered by an equal step in each iteration.
+
+    For each layer the fewest filters are removed that lower the resource by the step, those of least
+    magnitude; each candidate is trained a little, and the most accurate one is taken.
+
+    Args:
+        setting: Network and digits.
+        resource: A field of `Resources`.
+        budget: Its upper limit.
+        iterations: How many equal steps lead there.
+        tuning: The training at the end.
+    """
+    began = perf_counter()
+    network, costs = setting.network, setting.costs
+    start = getattr(costs.total(), resource)
+    done = 0
+    for iteration in range(iterations):
+        limit = start + (budget - start) * (iteration + 1) / iterations
+        if getattr(costs.total(), resource) <= limit:
+            continue
+        candidates = []
+        for group in prunable(network):
+            shrunk = _shrunk(network, costs, group, resource, limit)
+            if shrunk is not None:
+                setting.progress(f"NetAdapt, iteration {iteration + 1} of {iterations}, group {group.id}")
+                candidates.append(_tried(setting, shrunk))
+        if not candidates:
+            break
+        network = max(candidates, key=lambda each: each[0])[1]
+        costs = CostModel(network, setting.costs.profile, prunable(network))
+        done += 1
+    evaluator = Evaluator(network)
+    judge = setting.judge(evaluator)
+    before = judge.accuracy()
+    train(setting.objective(evaluator), tuning, progress=lambda at: setting.progress(f"NetAdapt, {at}"))
+    kept = tuple(group.size for group in prunable(network))
+    return Greedy((before, judge.accuracy()), costs.total(), kept, done, perf_counter() - began)
+
+
+def _shrunk(
+    network: Network, costs: CostModel, group: ChannelGroup, resource: str, limit: float
+) -> Network | None:
+    """The network with the fewest channels of one group removed that meets the limit; None if none does."""
+    order = np.argsort(magnitudes(network, (group,))[group.id], kind="stable")
+    for dropped in range(1, group.size):
+        if getattr(costs.total({group.id: group.size - dropped}), resource) <= limit:
+            keep = np.ones(group.size, dtype=np.bool_)
+            keep[order[:dropped]] = False
+            return plan_removal(network, gates_of(network, {group.id: keep})).after
+    return None
+
+
+def _tried(setting: Setting, network: Network) -> tuple[float, Network]:
+    """Accuracy on training digits after a little training, and the network so trained."""
+    evaluator = Evaluator(network)
+    objective = setting.objective(evaluator, _SHORT * 64)
+    train(objective, replace(Training(rate=2e-4, epochs=1), seed=setting.seed))
+    judged = setting.objective(evaluator, _JUDGED)
+    return judged.accuracy(), with_weights(network, evaluator.trained())
+
+
+def shown(kept: Masks | tuple[int, ...]) -> str:
+    """Channels of each layer, as tables have them."""
+    return "-".join(map(str, kept if isinstance(kept, tuple) else counts(kept).values()))
