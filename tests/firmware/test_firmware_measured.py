@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -103,12 +104,16 @@ def test_flash_is_what_the_map_keeps() -> None:
 
 def test_report_and_readme_say_what_was_measured(tmp_path: Path) -> None:
     target_named("cortex-m7")
-    library = compile_firmware(
-        write_int8(tmp_path / "m.onnx"), "cortex-m7", tmp_path / "lib", "--report", str(tmp_path / "r.json")
-    )
+    library, report = tmp_path / "lib", tmp_path / "r.json"
+    arguments = ("--emit", "firmware", "--target", "cortex-m7", "-o", library, "--report", report)
+    done = serenity("compile", write_int8(tmp_path / "m.onnx"), *arguments)
+    assert done.returncode == 0
     memory = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
-    said = json.loads((tmp_path / "r.json").read_text("utf-8"))["memory"]
+    said = json.loads(report.read_text("utf-8"))["memory"]
     assert (said["stack"], said["flash"], said["ram"]) == (memory["stack"], memory["rom"], memory["arena"])
+    assert "CPU-features" not in done.stderr  # IREE's note on processors that it is given by name
+    for what, size in (("stack of a call", memory["stack"]), ("flash, linked", memory["rom"])):
+        assert re.search(rf"^{what} +{size:,} ", done.stderr, re.MULTILINE)
     readme = (library / "README.md").read_text("utf-8")
     assert f"| {memory['stack']} |" in readme
     assert f"| {memory['rom'] - memory['weights']} |" in readme
