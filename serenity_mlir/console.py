@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.sizes import kib_text, size_text
-from serenity_mlir.views.rows import bytes_text, tables
+from serenity_mlir.views.rows import Table, bytes_text, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -24,7 +24,6 @@ _SHOWN = 8
 _NODES = 4
 _WIDEST = 1000
 _GAP, _NARROWEST = 2, 12
-_FIGURES = "0123456789+-"
 
 
 def stderr() -> Console:
@@ -49,44 +48,41 @@ def print_line(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def print_table(
-    title: str,
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    texts: Collection[int] = (),
-) -> None:
-    """A table of figures; the first column is what they belong to.
+def print_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of figures, none of them cut short; the first column is what they belong to."""
+    _print(Table(title, tuple(headings), tuple(map(tuple, rows)), frozenset()))
 
-    Args:
-        title: Above it.
-        headings: Of the columns.
-        rows: Cells.
-        texts: Columns that are cut short where the terminal is too narrow; figures never are.
-    """
+
+def print_tables(shown: Sequence[Table]) -> None:
+    """Tables; their columns of text are cut short where the terminal is too narrow."""
+    for table in shown:
+        _print(table)
+
+
+def _print(shown: Table) -> None:
     from rich import box  # noqa: PLC0415  (as above)
-    from rich.table import Table  # noqa: PLC0415
+    from rich import table as rich  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
     console = stderr()
-    table = Table(
-        title=Text(title),
+    table = rich.Table(
+        title=Text(shown.title),
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, _GAP - 1, 0, 0),
         pad_edge=False,
         show_edge=False,
     )
-    columns = list(zip(headings, *rows, strict=True))
-    widest = _text_width(columns, texts, console.width) if texts else None
-    for index, (heading, *cells) in enumerate(columns):
-        figures = index > 0 and index not in texts and any(cell[:1] in _FIGURES for cell in cells if cell)
+    columns = list(zip(shown.headings, *shown.rows, strict=True))
+    widest = _text_width(columns, shown.texts, console.width) if shown.texts else None
+    for index, heading in enumerate(shown.headings):
         table.add_column(
             Text(heading),
-            justify="right" if figures else "left",
+            justify="right" if shown.is_figures(index) else "left",
             no_wrap=True,
-            max_width=widest if index in texts else None,
+            max_width=widest if index in shown.texts else None,
         )
-    for row in rows:
+    for row in shown.rows:
         table.add_row(*map(Text, row))
     console.width = _WIDEST  # figures cut short to fit a terminal are worth nothing
     console.print(table)
@@ -133,8 +129,7 @@ def progress(limits: Mapping[str, float] | None = None) -> Iterator[Callable[[st
 def print_report(report: Report, *, traffic: bool = False, dispatches: bool = False) -> None:
     """The before/after table of one compilation, off-chip traffic and dispatches only where asked for."""
     console = stderr()
-    for table in tables(report):
-        print_table(table.title, table.headings, table.rows, table.texts)
+    print_tables(tables(report))
     if dispatches:
         _print_dispatches(report)
     if traffic:

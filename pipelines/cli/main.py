@@ -13,6 +13,7 @@ import click
 from serenity_mlir import __version__, console
 from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, UsageError
 from serenity_mlir.pipelines.cli.bench import bench
+from serenity_mlir.pipelines.cli.diff import diff
 from serenity_mlir.pipelines.cli.pack import pack
 from serenity_mlir.pipelines.cli.seconds import Seconds
 from serenity_mlir.pipelines.cli.views import view_options
@@ -193,6 +194,7 @@ def analyze(  # noqa: PLR0913  (one parameter an option of the command)
 
 
 serenity.add_command(bench)
+serenity.add_command(diff)
 serenity.add_command(pack)
 
 

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from serenity_mlir.pipelines.compile import Compiled
     from serenity_mlir.views import Shown
 
+_MARKDOWN = "markdown_path"
 VIEWS = {
     "plot_path": ("--plot", "FILE.svg|.png", "Draw live bytes, arenas and peaks of random orders."),
     "html_path": ("--html", "FILE", "The same as one interactive page that needs no network."),
     "trace_path": ("--trace", "FILE", "Steps and buffers as a trace that Perfetto opens."),
     "explorer_path": ("--model-explorer", "FILE", "Live bytes of each node, as Model Explorer reads them."),
     "onnx_path": ("--annotated-onnx", "FILE", "The model, each node with its steps and live bytes."),
+    _MARKDOWN: ("--markdown", "FILE", "Tables as GitHub-flavoured Markdown; - is stdout."),
     "dot_path": ("--dot", "FILE", "Ops with their steps and live bytes as Graphviz draws them."),
 }
 """Options by the name of their parameter: how it is spelled, what it takes, what it is for."""
@@ -51,8 +53,21 @@ def check_views(paths: Mapping[str, Path | None]) -> None:
 def made_views(paths: Mapping[str, Path | None], compiled: Compiled) -> dict[Path, bytes]:
     """The files that were asked for, by the values of the parameters in `VIEWS`."""
     asked = {name: path for name, path in paths.items() if path is not None}
-    if not asked:
-        return {}
+    tables_path = asked.pop(_MARKDOWN, None)
+    made = {} if tables_path is None else {tables_path: _tables(compiled)}
+    return made | _drawn(asked, compiled) if asked else made
+
+
+def _tables(compiled: Compiled) -> bytes:
+    from serenity_mlir.views.markdown import markdown  # noqa: PLC0415  (as in the other commands)
+    from serenity_mlir.views.rows import tables  # noqa: PLC0415
+
+    if compiled.report is None:
+        raise ValueError("there is a report from phase stream on")
+    return markdown(tables(compiled.report), compiled.report.warnings).encode()
+
+
+def _drawn(asked: Mapping[str, Path], compiled: Compiled) -> dict[Path, bytes]:
     from serenity_mlir.pipelines.views import shown  # noqa: PLC0415  (as in the other commands)
 
     data = shown(compiled)

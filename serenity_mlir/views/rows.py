@@ -13,6 +13,7 @@ UNKNOWN = "not constant"
 # Steps shown before and after that of the peak, and buffers shown before the rest is summed up.
 _AROUND = 3
 _SHOWN = 8
+_FIGURES = "0123456789+-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,11 @@ class Table:
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     texts: frozenset[int] = frozenset({0})
+
+    def is_figures(self, column: int) -> bool:
+        """Whether a column holds figures, which are set to the right; the first is what they are of."""
+        cells = (row[column] for row in self.rows)
+        return column > 0 and column not in self.texts and any(cell[:1] in _FIGURES for cell in cells if cell)
 
 
 def tables(report: Report) -> list[Table]:

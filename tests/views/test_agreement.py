@@ -78,8 +78,8 @@ def test_table(analysis: Analysis, expected: Said) -> None:
         whole = re.findall(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d.,])", line)
         return {int(found.replace(",", "")) for found in whole}
 
-    assert row("file order") == {expected.file_peak, expected.file_arena}
-    assert row("final") == {expected.peak, expected.arena}
+    assert row("live peak") == {expected.file_peak, expected.peak}
+    assert row("arena") == {expected.file_arena, expected.arena}
 
 
 def test_page(analysis: Analysis, expected: Said, browser: Chrome) -> None:
