@@ -13,7 +13,11 @@ from serenity_mlir.pipelines.reference import reference_name, run_reference
 from serenity_mlir.report import Verification
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
+
+    Call = Callable[[Sequence[npt.NDArray[Any]]], list[npt.NDArray[Any]]]
 
 _SEED = 20201104
 # Where the model leaves a dimension open, any size is as good as another.
@@ -74,15 +78,25 @@ def run_compiled(
     artefact: bytes, outputs: Sequence[TensorIO], arguments: Sequence[npt.NDArray[Any]]
 ) -> list[npt.NDArray[Any]]:
     """The outputs of the compiled module's entry function on one CPU thread."""
+    return load_compiled(artefact, outputs)(arguments)
+
+
+def load_compiled(artefact: bytes, outputs: Sequence[TensorIO]) -> Call:
+    """The compiled module's entry function, to be called any number of times, on one CPU thread."""
     from iree import runtime  # noqa: PLC0415  (heavy, needed here only)
 
     config = runtime.Config(device=runtime.get_driver("local-sync").create_default_device())
     module = runtime.load_vm_module(runtime.VmModule.copy_buffer(config.vm_instance, artefact), config)
-    results = module[entry_function(module)](*arguments)
-    kept = results if isinstance(results, tuple | list) else [results]
-    # The host view of a result is gone with the result.
-    arrays = [item.to_host().copy() for item in kept]
-    return [restore_dtype(array, item) for array, item in zip(arrays, outputs, strict=True)]
+    function = module[entry_function(module)]
+
+    def call(arguments: Sequence[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+        results = function(*arguments)
+        kept = results if isinstance(results, tuple | list) else [results]
+        # The host view of a result is gone with the result.
+        arrays = [item.to_host().copy() for item in kept]
+        return [restore_dtype(array, item) for array, item in zip(arrays, outputs, strict=True)]
+
+    return call
 
 
 def entry_function(module: Any) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from serenity_mlir.errors import SerenityError
+from serenity_mlir.reform.budgets import KINDS, UNITS, shown
 from serenity_mlir.sizes import kib_text, size_text
 from serenity_mlir.views.rows import Table, bytes_text, tables
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from serenity_mlir.reform.budgets import Kind
+    from serenity_mlir.reform.report import Contribution, PruneReport
     from serenity_mlir.report import Report
 
 # Buffers that the table of the peak shows before it sums up the rest.
@@ -196,6 +199,55 @@ def _print_grown(console: Console, report: Report) -> None:
         console.print(f"  {item.size:>12,}  {item.name} [{item.location}]: {item.reason}", markup=False)
     if len(rom.grown) > _SHOWN:
         console.print(f"  and {len(rom.grown) - _SHOWN} more", markup=False)
+
+
+def print_pruning(report: PruneReport) -> None:
+    """For each variant a table of what it takes beside its budgets and the unpruned model."""
+    whole, scores = report.unpruned, report.calibration
+    for variant in report.variants:
+        rows = [
+            [
+                f"{kind} ({UNITS[kind]})",
+                _amount(kind, before),
+                _amount(kind, now),
+                f"{now / before:.1%}" if before else "",
+                _amount(kind, variant.budgets.get(kind)),
+                "" if kind not in variant.budgets else "no" if now > variant.budgets[kind] else "yes",
+            ]
+            for kind in KINDS
+            if (now := getattr(variant.figures, kind)) is not None
+            and (before := getattr(whole, kind)) is not None
+        ]
+        rows.append([scores.measure, f"{whole.score:.2%}", f"{variant.figures.score:.2%}", "", "", ""])
+        channels = sum(group.size for group in variant.groups)
+        left = sum(group.kept for group in variant.groups)
+        rows.append(["channels", f"{channels:,}", f"{left:,}", f"{left / channels:.1%}", "", ""])
+        title = f"{report.model.path}  (profile {report.profile}, method {report.method})"
+        print_table(title, ("", "unpruned", "pruned", "left", "budget", "holds"), rows)
+        print_line(
+            f"equals {variant.proof.reference}: largest difference {variant.proof.max_abs:.3g} absolute, "
+            f"{variant.proof.max_rel:.3g} relative, on calibration data"
+        )
+        for item in variant.stays[:_SHOWN]:
+            print_line(f"  {item.channels} channels of '{item.tensor}' stay: {item.reason}")
+        if len(variant.stays) > _SHOWN:
+            print_line(f"  and others of {len(variant.stays) - _SHOWN} tensors")
+    print_line(f"{scores.measure}: {scores.meaning}; {scores.samples:,} samples, run by {scores.engine}")
+    print_line(f"channels ranked by {_ranking(report.contribution)}; {report.seconds:.1f} s in all")
+    for warning in report.warnings:
+        print_line(f"warning: {warning}")
+
+
+def _amount(kind: Kind, value: float | None) -> str:
+    return "" if value is None else shown(kind, value).removesuffix(UNITS[kind]).strip()
+
+
+def _ranking(made: Contribution) -> str:
+    if made.estimate in ("magnitude", "random"):
+        return made.estimate
+    how = {"gradient": "gradients", "ablation": "ablation, as there are no gradients"}[made.estimate]
+    several = f", {made.together} channels at once" if made.together > 1 else ""
+    return f"{how}, on {made.samples} samples in {made.rounds} rounds{several}"
 
 
 def _print_traffic(console: Console, report: Report) -> None:

@@ -132,3 +132,16 @@ def test_search_architectures() -> None:
     assert smallest < largest
     assert smallest <= file_order
     assert run("search_architectures.py", *options, "--jobs", "2").stdout.splitlines() == lines
+
+
+def test_prune_a_network() -> None:
+    lines = run("prune_a_network.py", "--method", "magnitude").stdout.splitlines()
+    for line, kind in zip(lines, ("macs", "memory", "ram"), strict=False):
+        assert line.startswith(f"{kind}: ")
+        found, budget = (
+            int(figure.replace(",", "")) for figure in re.findall(r"([\d,]+) (?:MACs|bytes)", line)
+        )
+        assert found <= budget
+    unpruned, pruned = (float(re.findall(r"([\d.]+)%", line)[0]) for line in lines[3:])
+    assert unpruned > 99
+    assert unpruned > pruned > 85

@@ -15,6 +15,7 @@ from serenity_mlir.errors import EXIT_ERROR, EXIT_INTERRUPTED, SerenityError, Us
 from serenity_mlir.pipelines.cli.bench import bench
 from serenity_mlir.pipelines.cli.diff import diff
 from serenity_mlir.pipelines.cli.pack import pack
+from serenity_mlir.pipelines.cli.prune import prune
 from serenity_mlir.pipelines.cli.seconds import Seconds
 from serenity_mlir.pipelines.cli.views import view_options
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET
@@ -196,6 +197,7 @@ def analyze(  # noqa: PLR0913  (one parameter an option of the command)
 serenity.add_command(bench)
 serenity.add_command(diff)
 serenity.add_command(pack)
+serenity.add_command(prune)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from serenity_mlir.graph import Buffer, MemoryGraph, Op
 from serenity_mlir.liveness import live_ranges
+from serenity_mlir.reform.costs import constant_tensors
 from serenity_mlir.reform.groups import ChannelGroup
 from serenity_mlir.reform.kept_shapes import Kept, KeptShapes
 from serenity_mlir.reform.network import Network, Node
@@ -41,10 +42,12 @@ class ArenaModel:
             SerenityError: A result has no constant size.
         """
         self._shapes = KeptShapes(network, groups)
-        used = {name for node in network.nodes for name in node.inputs if name} | set(network.outputs)
-        self._constants = [name for name in used if network.tensors[name].value is not None]
-        self._buffers = _buffers(network)
-        graph = _graph(network, self._buffers, self._sizes(range(len(self._buffers)), {}))
+        constant = constant_tensors(network)
+        nodes = [node for node in network.nodes if not set(node.outputs) <= constant]
+        used = {name for node in nodes for name in node.inputs if name} | set(network.outputs)
+        self._constants = sorted(used & constant)
+        self._buffers = _buffers(network, nodes)
+        graph = _graph(network, nodes, self._buffers, self._sizes(range(len(self._buffers)), {}))
         ranges = live_ranges(graph, schedule(graph, time_limit=_TIME_LIMIT).order)
         steps = np.arange(len(graph.ops))[:, None]
         starts, ends = np.array([item.start for item in ranges]), np.array([item.end for item in ranges])
@@ -79,11 +82,11 @@ class ArenaModel:
         return [max(self._shapes.size(name, kept) for name in self._buffers[index]) for index in buffers]
 
 
-def _buffers(network: Network) -> list[list[str]]:
+def _buffers(network: Network, nodes: Sequence[Node]) -> list[list[str]]:
     """Results that share storage, each with what it is fused with; what callers own is left out."""
     home: dict[str, list[str]] = {}
     found: list[list[str]] = []
-    for node in network.nodes:
+    for node in nodes:
         for name in filter(None, node.outputs):
             source = _overwritten(network, node)
             place = home.get(source, []) if source else []
@@ -103,15 +106,17 @@ def _overwritten(network: Network, node: Node) -> str:
     return next((name for name in made if len(network.consumers[name]) == 1), "")
 
 
-def _graph(network: Network, buffers: Sequence[Sequence[str]], sizes: Sequence[int]) -> MemoryGraph:
+def _graph(
+    network: Network, nodes: Sequence[Node], buffers: Sequence[Sequence[str]], sizes: Sequence[int]
+) -> MemoryGraph:
     of_tensor = {name: index for index, place in enumerate(buffers) for name in place}
-    position = {node.name: index for index, node in enumerate(network.nodes)}
+    position = {node.name: index for index, node in enumerate(nodes)}
     ops, preds = [], []
-    for node in network.nodes:
+    for node in nodes:
         names = [name for name in (*node.inputs, *node.outputs) if name in of_tensor]
         ops.append(Op(node.name, tuple(dict.fromkeys(of_tensor[name] for name in names))))
         before = [network.producers[name] for name in node.inputs if name in network.producers]
-        preds.append(tuple(dict.fromkeys(position[item.name] for item in before)))
+        preds.append(tuple(dict.fromkeys(position[item.name] for item in before if item.name in position)))
     return MemoryGraph(
         tuple(ops),
         tuple(Buffer(place[0], size) for place, size in zip(buffers, sizes, strict=True)),

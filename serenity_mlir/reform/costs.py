@@ -8,7 +8,7 @@ paper; what a compiled model takes is another matter (`serenity_mlir.reform.aren
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -105,7 +105,12 @@ class CostModel:
         """
         self.profile = profile
         self.shapes = KeptShapes(network, groups)
-        self.layers = tuple(_layer(network, profile, node) for node in network.nodes if node.op in _OPERANDS)
+        constant = constant_tensors(network)
+        self.layers = tuple(
+            _layer(network, profile, node, constant)
+            for node in network.nodes
+            if node.op in _OPERANDS and node.outputs[0] not in constant
+        )
         self._first_use = {item.stored: item.node for item in reversed(self.layers) if item.stored}
         self._touched: dict[int, list[Layer]] = defaultdict(list)
         self._groups: dict[str, tuple[int, ...]] = {}
@@ -161,12 +166,21 @@ class CostModel:
         return count, weight_bits + map_bits, energy
 
 
-def _layer(network: Network, profile: Profile, node: Node) -> Layer:
+def constant_tensors(network: Network) -> set[str]:
+    """What does not depend on the network's inputs: constants, and what is computed of nothing else."""
+    constant = {name for name, tensor in network.tensors.items() if tensor.value is not None}
+    for node in network.nodes:
+        if node.inputs and all(name in constant for name in node.inputs if name):
+            constant.update(node.outputs)
+    return constant
+
+
+def _layer(network: Network, profile: Profile, node: Node, constant: Collection[str]) -> Layer:
     left, weight = (node.inputs[index] for index in _OPERANDS[node.op])
     output = node.outputs[0]
-    stored = _stored(network, weight)
-    if not stored and "Conv" not in node.op and _stored(network, left):
-        weight, stored = left, _stored(network, left)
+    if weight not in constant and "Conv" not in node.op and left in constant:
+        weight = left
+    stored = _stored(network, weight) if weight in constant else ""
     kind = network.tensors[stored or weight].dtype
     if kind not in profile.energy.mac:
         raise UsageError(
@@ -200,12 +214,9 @@ def _macs(layer: Layer, left: Sequence[int], weight: Sequence[int], output: Sequ
 
 
 def _stored(network: Network, weight: str) -> str:
-    """The constant that filters are stored in; empty where they are computed from the inputs."""
-    while network.tensors[weight].value is None:
-        producer = network.producers.get(weight)
-        if producer is None or producer.op not in _STORED_BEHIND:
-            return ""
-        weight = producer.inputs[0]
+    """The constant that filters are stored in."""
+    while network.tensors[weight].value is None and network.producers[weight].op in _STORED_BEHIND:
+        weight = network.producers[weight].inputs[0]
     return weight
 
 

@@ -1,0 +1,35 @@
+"""The type of options that are a budget: a number, or a share of what the unpruned model takes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from serenity_mlir.reform.budgets import Amount
+
+if TYPE_CHECKING:
+    _Base = click.ParamType[Amount]
+else:
+    _Base = click.ParamType  # of click 8.1 it takes no parameter
+
+
+class AmountType(_Base):
+    """`12.6e6`, or `50%`: of the unpruned model."""
+
+    name = "amount"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Amount:
+        """The amount that `value` says; a usage error if it is no number, negative or not finite."""
+        if isinstance(value, Amount):
+            return value
+        text = str(value).strip()
+        relative = text.endswith("%")
+        try:
+            number = float(text.removesuffix("%").replace("_", ""))
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number) or number < 0:
+            self.fail(f"{value} is neither a number nor a percentage.", param, ctx)
+        return Amount(number / 100, relative=True) if relative else Amount(number)

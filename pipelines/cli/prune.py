@@ -1,0 +1,204 @@
+"""`serenity prune`: a smaller model within any number of budgets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from serenity_mlir import console
+from serenity_mlir.errors import BudgetExceeded, UsageError
+from serenity_mlir.pipelines.cli.amount import AmountType
+from serenity_mlir.pipelines.targets import DEFAULT_TARGET
+from serenity_mlir.reform.budgets import KINDS, UNITS, Amount, Kind, shown
+from serenity_mlir.reform.profile import DEFAULT_PROFILE
+
+if TYPE_CHECKING:
+    from serenity_mlir.pipelines.reform.prune import PrunedVariant
+    from serenity_mlir.reform.masking import Method
+    from serenity_mlir.reform.report import Missed, PruneReport
+
+_FORMATS = (".onnx", ".mlir", ".mlirbc", ".vmfb")
+_HELP: dict[Kind, str] = {
+    "macs": "Multiply-accumulates of an inference (Eq. 1).",
+    "memory": "Bytes of filters and of all output maps (Eq. 2).",
+    "energy": "Millijoules of an inference, by the profile (Eq. 3).",
+    "latency": "Milliseconds of an inference, at the profile's rate.",
+    "ram": "Bytes of RAM of the compiled model: the arena, inputs and outputs.",
+    "rom": "Bytes of weights in the compiled model.",
+}
+
+
+def _budgets(command: Any) -> Any:
+    for kind in reversed(KINDS):
+        metavar = f"{UNITS[kind].upper()}|PERCENT"
+        command = click.option(f"--budget-{kind}", type=AmountType(), metavar=metavar, help=_HELP[kind])(
+            command
+        )
+    return command
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--calibration",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DATA.npz",
+    help="An array for each input, samples first; and `labels`, if there are any.",
+)
+@_budgets
+@click.option(
+    "--method",
+    type=click.Choice(["pi", "magnitude", "random"]),
+    default="pi",
+    show_default=True,
+    help="Which channels go: those of least priority for what they save, or a baseline.",
+)
+@click.option(
+    "--profile",
+    default=DEFAULT_PROFILE,
+    show_default=True,
+    metavar="NAME|FILE.toml",
+    help="Energy of an operation, the processor's rate, bit widths.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --method random.")
+@click.option(
+    "--target", default=DEFAULT_TARGET, show_default=True, metavar="NAME", help="For RAM, ROM and .vmfb."
+)
+@click.option(
+    "--io",
+    type=click.Choice(["external", "arena"]),
+    default="external",
+    show_default=True,
+    help="Whether the arena holds inputs and outputs.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The pruned model: .onnx, .mlir, .mlirbc or .vmfb.",
+)
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE.json", help="Write the figures.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE.svg|.png",
+    help="Draw score against each budget, PI and costs of layers, channels on the way.",
+)
+@click.option("--debug", is_flag=True, help="Show a traceback with an error.")
+def prune(**options: Any) -> None:
+    """Remove channels of MODEL (.onnx) until all budgets hold.
+
+    A budget is a number or a percentage of what the unpruned model takes. The exit status is 3 where one
+    cannot be met; then no model is written, and the report says how near it came.
+    """
+    run_prune(**options)
+
+
+def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
+    *,
+    model: Path,
+    calibration: Path,
+    method: str,
+    profile: str,
+    seed: int,
+    target: str,
+    io: str,
+    output: Path,
+    report: Path | None,
+    plot: Path | None,
+    debug: bool,
+    **budgets: Amount | None,
+) -> None:
+    """`serenity prune`."""
+    from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs  # noqa: PLC0415
+    from serenity_mlir.pipelines.compile import CompileOptions  # noqa: PLC0415  (heavy)
+    from serenity_mlir.pipelines.lower_stream import StreamOptions  # noqa: PLC0415  (heavy)
+    from serenity_mlir.pipelines.reform.prune import PruneOptions, prune  # noqa: PLC0415  (heavy)
+    from serenity_mlir.reform.plot import plot_pruning  # noqa: PLC0415
+    from serenity_mlir.views.figures import plot_format  # noqa: PLC0415
+
+    given = {kind: amount for kind in KINDS if (amount := budgets[f"budget_{kind}"]) is not None}
+    if not given:
+        raise UsageError(
+            "no budget is given", hint=f"give any of {', '.join(f'--budget-{k}' for k in KINDS)}"
+        )
+    if output.suffix not in _FORMATS:
+        raise UsageError(
+            f"no model is written as '{output.suffix}'", hint=f"name a file {', '.join(_FORMATS)}"
+        )
+    files = [path for path in (output, report, plot) if path is not None]
+    if len(set(files)) < len(files):
+        raise UsageError("two outputs name one file", hint="give them names of their own")
+    form = None if plot is None else plot_format(plot)
+    check_outputs(files)
+    with console.progress() as progress:
+        pruned = prune(
+            model,
+            calibration,
+            [given],
+            PruneOptions(
+                method=cast("Method", method),
+                profile=profile,
+                seed=seed,
+                compile=CompileOptions(
+                    emit="vmfb" if output.suffix == ".vmfb" else "mlir",
+                    target=target,
+                    stream=StreamOptions(io=io),
+                    debug_info=debug,
+                    progress=progress,
+                ),
+                always_compile=output.suffix == ".vmfb",
+            ),
+        )
+    figures = pruned.report
+    contents = {} if report is None else {report: figures.to_json()}
+    if plot is not None and form is not None:
+        contents[plot] = plot_pruning(figures, form)
+    if not figures.variants[0].missed:
+        contents[output] = _artefact(pruned.variants[0], output)
+    write_outputs(contents)
+    console.print_pruning(figures)
+    _hold(figures)
+
+
+def _artefact(variant: PrunedVariant, output: Path) -> bytes:
+    from serenity_mlir.pipelines.compile import CompileOptions  # noqa: PLC0415  (heavy)
+    from serenity_mlir.pipelines.reform.compiled import compiled_model  # noqa: PLC0415  (heavy)
+
+    if output.suffix == ".onnx":
+        return bytes(variant.model.SerializeToString())
+    if output.suffix == ".vmfb":
+        if variant.compiled is None:
+            raise ValueError("a .vmfb is compiled")
+        return variant.compiled.compiled.program.vm_bytecode()
+    program = compiled_model(variant.model, CompileOptions(emit="mlir", phase="start")).program
+    if output.suffix == ".mlirbc":
+        return program.bytecode()
+    return (program.print_ir() + "\n").encode()
+
+
+def _hold(report: PruneReport) -> None:
+    """Say which budgets cannot be met, and how near it came.
+
+    Raises:
+        BudgetExceeded: Some cannot.
+    """
+    missed = [item for variant in report.variants for item in variant.missed]
+    if not missed:
+        return
+    said = "".join(f"\n  {_missed(item)}" for item in missed)
+    raise BudgetExceeded(
+        f"not every budget can be met, and no model is written{said}",
+        file=report.model.path,
+        hint="raise these budgets, or start from another model; --report says what stays and why",
+    )
+
+
+def _missed(item: Missed) -> str:
+    reached, limit = shown(item.kind, item.reached), shown(item.kind, item.limit)
+    more = f", {item.reached / item.limit - 1:.1%} more than" if item.limit else "; more than"
+    return f"{item.kind} comes down to {reached}{more} the budget of {limit}"

@@ -1,0 +1,92 @@
+"""CI of channels: how much the loss depends on each; measured anew on the masked model as masking goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from serenity_mlir.reform.groups import gates_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from serenity_mlir.pipelines.reform.gated import Evaluation
+    from serenity_mlir.reform.groups import ChannelGroup, GroupMasks
+    from serenity_mlir.reform.network import Network
+
+    Scores = dict[int, npt.NDArray[np.float64]]
+
+_ROUNDS = 6
+_SAMPLES = (16, 256)
+_WORK = 3e11
+"""Multiply-accumulates to spend on ablations: about half a minute of one core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How CI is estimated without gradients.
+
+    Attributes:
+        rounds: How often, on the way to the budgets.
+        samples: Whose losses are looked at.
+        together: How many channels of a group are masked at once, and share what it does to the loss.
+    """
+
+    rounds: int
+    samples: int
+    together: int
+
+
+def plan_ablations(macs: float, channels: int, samples: int) -> Plan:
+    """As many rounds and samples as a limited amount of work allows.
+
+    Args:
+        macs: Of one sample.
+        channels: To be looked at.
+        samples: That there are.
+    """
+    once = max(macs * channels, 1.0)
+    least, most = _SAMPLES
+    rounds = int(min(max(_WORK / (once * least), 1), _ROUNDS))
+    wanted = int(min(max(_WORK / (once * rounds), least), most, samples))
+    return Plan(rounds, wanted, max(1, int(np.ceil(once * rounds * wanted / _WORK))))
+
+
+def ablate(  # noqa: PLR0913, PLR0917  (what is masked, on what, and how)
+    network: Network,
+    groups: Sequence[ChannelGroup],
+    masks: GroupMasks,
+    evaluation: Evaluation,
+    plan: Plan,
+    order: Mapping[int, npt.NDArray[np.floating[Any]]],
+) -> Scores:
+    """|change of the loss| when a channel is masked, on top of `masks`; its mean over samples.
+
+    To first order this is the |activation · ∂loss/∂activation| that gradients give. Channels that are masked
+    already have 0.
+
+    Args:
+        network: Unpruned.
+        groups: To look at.
+        masks: What is masked already.
+        evaluation: Runs the model with any masks.
+        plan: How many samples, and how many channels at once.
+        order: Which channels go together where several do: neighbours by these values.
+    """
+    every = tuple(groups)
+    before = evaluation.losses(gates_of(network, masks, every), plan.samples)
+    found: Scores = {}
+    for group in groups:
+        scores = np.zeros(group.size)
+        left = [item for item in np.argsort(order[group.id], kind="stable") if masks[group.id][item]]
+        for start in range(0, len(left), plan.together):
+            block = left[start : start + plan.together]
+            keep = masks[group.id].copy()
+            keep[block] = False
+            after = evaluation.losses(gates_of(network, {**masks, group.id: keep}, every), plan.samples)
+            scores[block] = float(np.abs(after - before).mean()) / len(block)
+        found[group.id] = scores
+    return found

@@ -1,0 +1,120 @@
+"""`serenity prune` as people call it: files, exit status, messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import onnx
+import pytest
+from plain_chains import POOL, chain
+from reform_harness import run
+
+from serenity_mlir.pipelines.cli.main import main
+from serenity_mlir.pipelines.importing.source import TensorIO
+from serenity_mlir.pipelines.verify import run_compiled
+from serenity_mlir.reform.report import PruneReport
+
+IMAGE = (2, 8, 8)
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> list[str]:
+    onnx.save(chain((8, POOL), (6, 3), image=IMAGE), tmp_path / "model.onnx")
+    x = np.random.default_rng(1).standard_normal((8, *IMAGE)).astype(np.float32)
+    np.savez(tmp_path / "data.npz", x=x, labels=np.arange(8) % 3)
+    return [
+        "prune",
+        str(tmp_path / "model.onnx"),
+        "--calibration",
+        str(tmp_path / "data.npz"),
+        "--method",
+        "random",
+    ]
+
+
+def read(path: Path) -> PruneReport:
+    return msgspec.json.decode(path.read_bytes(), type=PruneReport)
+
+
+def test_a_pruned_model_and_its_figures(
+    tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, report, plot = (tmp_path / name for name in ("out.onnx", "report.json", "plot.svg"))
+    options = ["--budget-macs", "50%", "--budget-energy", "1e6", "--profile", "paper-fit"]
+    files = ["-o", str(out), "--report", str(report), "--plot", str(plot)]
+    assert main([*arguments, *options, *files]) == 0
+    found = read(report)
+    (variant,) = found.variants
+    assert variant.budgets == {"macs": found.unpruned.macs / 2, "energy": 1e6}
+    assert variant.figures.macs <= found.unpruned.macs / 2
+    assert found.profile == "paper-fit"
+    assert found.calibration.measure == "accuracy"
+    onnx.checker.check_model(onnx.load(out))
+    said = capsys.readouterr().err
+    assert f"{variant.figures.macs:,.0f}" in said
+    assert "equals the masked model" in said
+    assert plot.read_text().count("<svg") == 1
+    assert "accuracy against macs" in plot.read_text()
+
+
+def test_each_format_computes_the_same(tmp_path: Path, arguments: list[str]) -> None:
+    onnx_out, vmfb, mlir = (tmp_path / name for name in ("out.onnx", "out.vmfb", "out.mlir"))
+    for out in (onnx_out, vmfb, mlir):
+        assert main([*arguments, "--budget-memory", "60%", "-o", str(out)]) == 0
+    x = np.load(tmp_path / "data.npz")["x"][:1]
+    (wanted,) = run(onnx.load(onnx_out), {"x": x})
+    (found,) = run_compiled(vmfb.read_bytes(), [TensorIO("y", (1, 3), "float32")], [x])
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    assert "onnx.Conv" in mlir.read_text()
+    assert main(["compile", str(mlir), "-o", str(tmp_path / "again.vmfb")]) == 0
+
+
+def test_out_of_reach(tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    out, report = tmp_path / "out.onnx", tmp_path / "report.json"
+    budgets = ["--budget-macs", "1%", "--budget-memory", "90%", "--budget-ram", "100"]
+    assert main([*arguments, *budgets, "-o", str(out), "--report", str(report)]) == 3
+    assert not out.exists()
+    (variant,) = read(report).variants
+    assert {item.kind for item in variant.missed} == {"macs", "ram"}
+    said = capsys.readouterr().err
+    for item in variant.missed:
+        assert f"{item.kind} comes down to {item.reached:,.0f}" in said
+        assert f"{item.reached / item.limit - 1:.1%} more than the budget of {item.limit:,.0f}" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-o", "out.onnx"], "no budget is given"),
+        (["-o", "out.txt", "--budget-ram", "1"], "no model is written as '.txt'"),
+        (["-o", "out.onnx", "--budget-ram", "-1"], "neither a number nor a percentage"),
+        (["-o", "out.onnx", "--budget-ram", "nan%"], "neither a number nor a percentage"),
+        (["-o", "out.onnx", "--budget-ram", "1", "--report", "out.onnx"], "two outputs name one file"),
+        (["-o", "out.onnx", "--budget-ram", "1", "--profile", "none"], "no profile 'none'"),
+        (["-o", "out.onnx", "--budget-ram", "1", "--plot", "p.pdf"], "no plot in format 'pdf'"),
+    ],
+)
+def test_usage(  # noqa: PLR0913, PLR0917  (fixtures)
+    tmp_path: Path,
+    arguments: list[str],
+    options: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*arguments, *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out.onnx").exists()
+
+
+def test_a_model_without_channels_to_remove(
+    tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    onnx.save(chain((), (3,), image=IMAGE), tmp_path / "model.onnx")
+    assert main([*arguments, "--budget-macs", "50%", "-o", str(tmp_path / "out.onnx")]) == 1
+    said = capsys.readouterr().err
+    assert "no channel can be removed" in said
+    assert "is an output of the network" in said
