@@ -21,6 +21,7 @@ PASSES: dict[str, str] = {
     "serenity-locate-dispatches": f"{_PASSES}.flow.locate_dispatches:LocateDispatchesPass",
     "serenity-strip-dispatch-locations": f"{_PASSES}.flow.locate_dispatches:StripDispatchLocationsPass",
     "serenity-pad-on-read": f"{_PASSES}.flow.pad_on_read:PadOnReadPass",
+    "serenity-recompute-elementwise": f"{_PASSES}.flow.recompute_elementwise:RecomputeElementwisePass",
     "serenity-reuse-operands": f"{_PASSES}.flow.reuse_operands:ReuseOperandsPass",
     "serenity-share-padding": f"{_PASSES}.flow.share_padding:SharePaddingPass",
     "serenity-update-in-place": f"{_PASSES}.flow.update_in_place:UpdateInPlacePass",

@@ -61,8 +61,8 @@ def _concerned(found: Sequence[Dispatch], reason: Reason) -> list[int]:
     holding = [index for index, item in enumerate(found) if node in item.nodes]
     if reason.pattern != pad_on_read.PATTERN:
         return [index for index in holding if found[index].fused]
-    names = {found[index].name for index in holding if _stores(found[index], node)}
-    return [index for index, item in enumerate(found) if names & set(item.sources)] or holding
+    padded = {index for index in holding if _stores(found[index], node)}
+    return [index for index, item in enumerate(found) if padded & set(item.sources)] or holding
 
 
 def _stores(item: Dispatch, node: str) -> bool:

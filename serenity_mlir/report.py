@@ -154,7 +154,7 @@ class DispatchInfo(msgspec.Struct, frozen=True):
         name: The function that runs.
         nodes: The model's nodes that it came from.
         fused: What it computes, in order, with the model's nodes; empty for a mere copy.
-        sources: The dispatches that it reads results of.
+        sources: The dispatches that it reads results of, as positions in the list of all.
         read: The tensors that it reads, constants left out.
         constants: The constants that it reads.
         stored: The tensors that its results lie in, padding and other parts included.
@@ -167,7 +167,7 @@ class DispatchInfo(msgspec.Struct, frozen=True):
     name: str
     nodes: list[str]
     fused: list[str]
-    sources: list[str]
+    sources: list[int]
     read: int | None
     constants: int | None
     stored: int | None

@@ -36,7 +36,7 @@ class Dispatch:
         nodes: The model's nodes that it came from.
         fused: What it computes, in order: kinds of ops with those of the nodes; empty for a mere copy. The
             nodes are left out where the function was made for another dispatch.
-        sources: The dispatches that it reads results of, by name.
+        sources: The dispatches that it reads results of, as positions in the list of all.
         read: Bytes of the tensors that it reads, constants left out; None where a size is no constant.
         constants: Bytes of the constants that it reads.
         stored: Bytes of the tensors that its results lie in, padding and other parts included.
@@ -48,7 +48,7 @@ class Dispatch:
     name: str
     nodes: tuple[str, ...]
     fused: tuple[str, ...]
-    sources: tuple[str, ...]
+    sources: tuple[int, ...]
     read: int | None
     constants: int | None
     stored: int | None
@@ -63,12 +63,10 @@ def dispatches(module: ir.Operation) -> list[Dispatch]:
     loaded, is left out.
     """
     bodies = _bodies(module)
-    found = []
-    for _, function in functions(module):
-        if function.name == "util.initializer":
-            continue
-        found += [_dispatch(op, bodies) for op in nested_ops(function) if op.name == _DISPATCH]
-    return found
+    run = (function for _, function in functions(module) if function.name != "util.initializer")
+    found = [op for function in run for op in nested_ops(function) if op.name == _DISPATCH]
+    order = {op: number for number, op in enumerate(found)}
+    return [_dispatch(op, bodies, order) for op in found]
 
 
 Bodies = Mapping[str, ir.Operation]
@@ -87,7 +85,7 @@ def _bodies(module: ir.Operation) -> Bodies:
     return found
 
 
-def _dispatch(op: ir.Operation, bodies: Bodies) -> Dispatch:
+def _dispatch(op: ir.Operation, bodies: Bodies, order: Mapping[ir.Operation, int]) -> Dispatch:
     body = _body(op, bodies)
     own = node_names(op.location)
     work = [] if body is None else list(_work(body))
@@ -99,7 +97,7 @@ def _dispatch(op: ir.Operation, bodies: Bodies) -> Dispatch:
         name=_symbol(op)[-1],
         nodes=tuple(own),
         fused=tuple(_described(inner, own) for inner in work),
-        sources=tuple(dict.fromkeys(_sources(op.operands[index] for index in read))),
+        sources=tuple(dict.fromkeys(_sources((op.operands[index] for index in read), order))),
         read=_sum(op.operands[index] for index in read),
         constants=_sum(op.operands[index] for index in constants),
         stored=_sum(op.results),
@@ -149,11 +147,11 @@ def _seen(value: ir.Value) -> ir.Value:
     return _seen(made.operands[0]) if made is not None and made.name in _VIEWS else value
 
 
-def _sources(values: Iterable[ir.Value]) -> Iterator[str]:
+def _sources(values: Iterable[ir.Value], order: Mapping[ir.Operation, int]) -> Iterator[int]:
     for value in values:
         made = producer(_seen(value))
-        if made is not None and made.name == _DISPATCH:
-            yield _symbol(made)[-1]
+        if made is not None and made in order:
+            yield order[made]
 
 
 def _uses(body: ir.Operation, op: ir.Operation, operand: int) -> Iterator[ir.Operation]:

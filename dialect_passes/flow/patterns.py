@@ -5,6 +5,7 @@ from __future__ import annotations
 from serenity_mlir.dialect_passes.flow import (
     form_dispatch_regions,
     pad_on_read,
+    recompute_elementwise,
     reuse_operands,
     share_padding,
     update_in_place,
@@ -13,6 +14,7 @@ from serenity_mlir.dialect_passes.linalg.rewrite import Find
 
 PATTERNS: tuple[Find, ...] = (
     share_padding.find,
+    recompute_elementwise.find,
     form_dispatch_regions.find,
     update_in_place.find,
     pad_on_read.find,

@@ -45,7 +45,7 @@ def reductions(module: ir.Operation) -> Iterator[ir.Operation]:
             continue
         for region in function.regions:
             for block in region.blocks:
-                yield from (op.operation for op in block.operations if _reduces(op.operation))
+                yield from (op.operation for op in block.operations if reduces(op.operation))
 
 
 def slice_of(root: ir.Operation) -> Slice | str:
@@ -53,12 +53,22 @@ def slice_of(root: ir.Operation) -> Slice | str:
     if any(tensor_bytes(value.type) is None for value in (*root.operands, *root.results)):
         return "has sizes that are no constants"
     chain = _narrowing(root)
-    last = chain[-1]
-    if len(chain) == 1:
+    if stored(chain[-1]) == stored(root):
         many = len(set(users(root))) > 1
         return "what it accumulates has several users" if many else "nothing after it stores less"
-    inside = set(chain)
-    for op in chain:
+    return _slice(chain, chain)
+
+
+def slice_with(root: ir.Operation, made: ir.Operation) -> Slice:
+    """What runs with a reduction of constant sizes that reads what an op makes, if it is made there again."""
+    chain = _narrowing(root)
+    return _slice(chain, [*chain, made])
+
+
+def _slice(chain: list[ir.Operation], ops: list[ir.Operation]) -> Slice:
+    root, last = chain[0], chain[-1]
+    inside = set(ops)
+    for op in ops:
         for value in op.operands:
             _add_producers(value, inside)
     ops = tuple(item.operation for item in root.block.operations if item.operation in inside)
@@ -66,14 +76,14 @@ def slice_of(root: ir.Operation) -> Slice | str:
 
 
 def _narrowing(root: ir.Operation) -> list[ir.Operation]:
-    """A reduction and its element-wise successors, up to the last that stores least; alone if none does."""
+    """A reduction and its element-wise successors, up to the last that stores least."""
     chain, end = [root], 1
-    whole = least = stored(root)
-    while (user := _only_user(chain[-1])) is not None and _elementwise(user):
+    least = stored(root)
+    while (user := _only_user(chain[-1])) is not None and is_elementwise(user):
         chain.append(user)
         if stored(user) <= least:
             end, least = len(chain), stored(user)
-    return chain[:end] if least < whole else chain[:1]
+    return chain[:end]
 
 
 def stored(op: ir.Operation) -> int:
@@ -111,12 +121,13 @@ def pads_constant(op: ir.Operation) -> bool:
     return written is not None and written.name == "arith.constant"
 
 
-def _reduces(op: ir.Operation) -> bool:
+def reduces(op: ir.Operation) -> bool:
+    """Whether an op is a structured one that reduces over a loop."""
     found = structured(op)
     return found is not None and any(found.is_reduction(loop) for loop in range(found.loops))
 
 
-def _elementwise(op: ir.Operation) -> bool:
+def is_elementwise(op: ir.Operation) -> bool:
     """Whether an op computes each element of one constant-sized tensor from one of each operand."""
     found = structured(op)
     return (
@@ -133,12 +144,12 @@ def _add_producers(value: ir.Value, inside: set[ir.Operation]) -> None:
     op = producer(value)
     if op is None or op in inside:
         return
-    if op.name in _FREE or (_elementwise(op) and _read(op) < stored(op)):
+    if op.name in _FREE or (is_elementwise(op) and read_by(op) < stored(op)):
         inside.add(op)
         for operand in op.operands:
             _add_producers(operand, inside)
 
 
-def _read(op: ir.Operation) -> int:
+def read_by(op: ir.Operation) -> int:
     """Bytes of the tensors that an element-wise op reads; its init is none."""
     return sum(tensor_bytes(value.type) or 0 for value in list(op.operands)[:-1])

@@ -11,8 +11,10 @@ import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from onnx import helper, numpy_helper
 from quantised_residuals import networks
 
+from serenity_mlir.dialect_passes.flow import recompute_elementwise
 from serenity_mlir.dialect_passes.flow.patterns import DISPATCH_PATTERNS, PATTERNS
 from serenity_mlir.dialect_passes.linalg.rewrite import Site, apply_sites, keyed
 from serenity_mlir.pipelines.importing.load import load_model
@@ -110,3 +112,41 @@ def test_shared_models(name: str, slab: int, shared: Path, session: Session) -> 
     assert found == slab
     plain, _ = compiled(optimized(source, session))
     assert_same(results(artefact, source), results(plain, source))
+
+
+def activations(folder: Path) -> SourceModel:
+    """A sum of two products of one activation of the input, which a third product reads as it was."""
+    random = np.random.default_rng(0)
+    weights = [
+        numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+        for name, shape in {"a": (4, 16, 1, 1), "b": (4, 16, 3, 3), "c": (4, 16, 1, 1)}.items()
+    ]
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], "relu"),
+        helper.make_node("Conv", ["r", "a"], ["p"], "p"),
+        helper.make_node("Conv", ["r", "b"], ["q"], "q", strides=[1, 1], pads=[0, 0, 0, 0]),
+        helper.make_node("Conv", ["x", "c"], ["s"], "s"),
+        helper.make_node("Add", ["p", "s"], ["y"], "sum"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 16, 16, 16])],
+        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("y", "q")],
+        weights,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    return saved(onnx.shape_inference.infer_shapes(model, strict_mode=True), folder)
+
+
+def test_an_activation_of_the_input_is_not_stored(session: Session, tmp_path: Path) -> None:
+    source = activations(tmp_path)
+    program = optimized(source, session)
+    assert apply_sites(program.module, recompute_elementwise.find) == ["recompute-elementwise at relu"]
+    assert program.module.verify()
+    (artefact, slab), (plain, before) = compiled(program), compiled(optimized(source, session))
+    assert before is not None
+    assert slab is not None
+    assert before >= 16 * 16 * 16 * 4 > slab
+    for one, other in zip(results(artefact, source), results(plain, source), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * np.abs(other).max())

@@ -91,8 +91,8 @@ def test_each_way_of_padding_and_in_place(shared: Path, session: Session) -> Non
 def test_choices_stand_where_they_were_made() -> None:
     """Padding on read concerns what reads, the others what computes."""
     one = Dispatch("d0", ("a", "s"), ("conv [a]", "quantise [s]"), (), 4, 4, 4, (), False)
-    two = Dispatch("d1", ("b",), ("conv [b]",), ("d0",), 4, 4, 4, ("read",), False)
-    copy = Dispatch("d2", ("b",), (), ("d1",), 4, 0, 4, (), False)
+    two = Dispatch("d1", ("b",), ("conv [b]",), (0,), 4, 4, 4, ("read",), False)
+    copy = Dispatch("d2", ("b",), (), (1,), 4, 0, 4, (), False)
     taken: dict[str, int | None] = {"form-dispatch-region at a": 8, "pad-on-read at s, x": None}
     left = (
         Considered("form-dispatch-region at a", "is refused"),
