@@ -71,8 +71,8 @@ def _slice(chain: list[ir.Operation], ops: list[ir.Operation]) -> Slice:
     for op in ops:
         for value in op.operands:
             _add_producers(value, inside)
-    ops = tuple(item.operation for item in root.block.operations if item.operation in inside)
-    return Slice(root, last, ops, _only_pad(last))
+    found = tuple(item.operation for item in root.block.operations if item.operation in inside)
+    return Slice(root, last, found, _only_pad(last))
 
 
 def _narrowing(root: ir.Operation) -> list[ir.Operation]:
