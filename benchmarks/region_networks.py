@@ -21,7 +21,7 @@ class _Builder:
         self.rng = rng
         self.random = np.random.default_rng(rng.getrandbits(32))
         self.quantised = rng.random() < 0.75
-        self.type: type[np.integer[Any]] = rng.choice([np.int8, np.uint8])
+        self.type = np.int8 if rng.random() < 0.5 else np.uint8
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self.shape: dict[str, tuple[int, int]] = {}
