@@ -29,7 +29,8 @@ def annotated_onnx(source: SourceModel, shown: Shown, output: Path) -> bytes:
         output: Where it is to be written: weights in files of their own are found beside it only.
 
     Raises:
-        SerenityError: The model is no ONNX, or would not find its weights from there.
+        SerenityError: The model is no ONNX, would not find its weights from there, or no region of it has
+            constant sizes.
     """
     path = source.path
     if source.format != "onnx":

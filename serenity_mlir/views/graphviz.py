@@ -13,13 +13,16 @@ def dot(shown: Shown) -> bytes:
     """A digraph with one cluster a region; an edge leads from an op to one that must run after it.
 
     The more bytes are live the darker an op is, and those at the peak have a thick border.
+
+    Raises:
+        SerenityError: No region of the model has constant sizes.
     """
     lines = [
         f"digraph {_quoted(shown.model)} {{",
         '  graph [fontname="sans-serif", labelloc=t, rankdir=TB];',
         '  node [fontname="sans-serif", shape=box, style="filled,rounded"];',
     ]
-    for number, region in enumerate(shown.regions):
+    for number, region in enumerate(shown.drawable()):
         lines += [f"  subgraph cluster_{number} {{", *_cluster(shown, region, f"r{number}s"), "  }"]
     return "\n".join([*lines, "}", ""]).encode()
 

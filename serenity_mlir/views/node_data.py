@@ -14,7 +14,11 @@ _GRADIENT = ((0.0, "#e8f1fd"), (0.5, "#7db1f5"), (1.0, "#c9510c"))
 
 
 def node_data(shown: Shown) -> bytes:
-    """For every node the most bytes that are live while an op that came from it runs, as compiled."""
+    """For every node the most bytes that are live while an op that came from it runs, as compiled.
+
+    Raises:
+        SerenityError: No region of the model has constant sizes.
+    """
     gradient = [{"stop": stop, "bgColor": colour} for stop, colour in _GRADIENT]
     results = {node: {"value": size} for node, size in shown.live_by_node().items()}
     data = {shown.graph: {"results": results, "gradient": gradient}}

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from serenity_mlir.errors import SerenityError
 from serenity_mlir.sizes import size_text
 from serenity_mlir.timeline import Course, Lifetime, RegionTimeline
 from serenity_mlir.views.figures import draw
@@ -39,14 +38,7 @@ def picture(shown: Shown, form: str) -> bytes:
     Raises:
         SerenityError: No region of the model has constant sizes.
     """
-    regions = shown.regions
-    if not regions:
-        raise SerenityError(
-            "there is nothing to draw: no region of the model has constant sizes",
-            file=shown.report.model.path,
-            hint="give its dynamic dimensions sizes",
-        )
-    region = max(regions, key=lambda item: item.after.peak)
+    region = max(shown.drawable(), key=lambda item: item.after.peak)
     return draw(partial(_fill, shown=shown, region=region), form, size=(11.0, 10.0))
 
 

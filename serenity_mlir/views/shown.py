@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 import msgspec
 
+from serenity_mlir.errors import SerenityError
 from serenity_mlir.report import RegionInfo, Report
 from serenity_mlir.timeline import RegionTimeline
 
@@ -58,10 +59,28 @@ class Shown:
         """The model's regions in which anything runs, in program order."""
         return [item for item in self.report.timeline if item.role == "model" and item.after.steps]
 
+    def drawable(self) -> list[RegionTimeline]:
+        """The regions, of which there is at least one.
+
+        Raises:
+            SerenityError: No region of the model has constant sizes.
+        """
+        if not self.regions:
+            raise SerenityError(
+                "there is nothing to draw: no region of the model has constant sizes",
+                file=self.report.model.path,
+                hint="give its dynamic dimensions sizes",
+            )
+        return self.regions
+
     def live_by_node(self) -> dict[str, int]:
-        """For every node the most bytes that are live while an op that came from it runs, as compiled."""
+        """For every node the most bytes that are live while an op that came from it runs, as compiled.
+
+        Raises:
+            SerenityError: No region of the model has constant sizes.
+        """
         live: dict[str, int] = {}
-        for region in self.regions:
+        for region in self.drawable():
             for step in region.after.steps:
                 for node in step.nodes:
                     live[node] = max(live.get(node, 0), step.live)

@@ -25,10 +25,14 @@ Event = dict[str, Any]
 
 
 def trace(shown: Shown) -> bytes:
-    """The trace of every region of the model, as compiled and in file order."""
+    """The trace of every region of the model, as compiled and in file order.
+
+    Raises:
+        SerenityError: No region of the model has constant sizes.
+    """
     courses = [
         (f"{region.name}, {name} ({AXIS})", course)
-        for region in shown.regions
+        for region in shown.drawable()
         for name, course in (("as compiled", region.after), ("file order", region.before))
     ]
     events: list[Event] = []

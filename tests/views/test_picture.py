@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,7 +16,10 @@ from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.cli import main as cli
 from serenity_mlir.sizes import kib_text, size_text
 from serenity_mlir.views import Shown
+from serenity_mlir.views.graphviz import dot
+from serenity_mlir.views.node_data import node_data
 from serenity_mlir.views.picture import picture
+from serenity_mlir.views.trace import trace
 
 pytest.importorskip("matplotlib")
 
@@ -69,10 +74,16 @@ def test_the_region_of_the_highest_peak_is_drawn(shown: Shown) -> None:
     assert size_text(large.after.peak) in text
 
 
-def test_nothing_to_draw(shown: Shown) -> None:
+@pytest.mark.parametrize("draw", [partial(picture, form="svg"), trace, node_data, dot])
+def test_nothing_to_draw(shown: Shown, draw: Callable[[Shown], bytes]) -> None:
     report = msgspec.structs.replace(shown.report, timeline=())
     with pytest.raises(SerenityError, match="no region of the model has constant sizes"):
-        picture(Shown(report), "svg")
+        draw(Shown(report))
+
+
+def test_many_models_have_no_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["analyze", str(tmp_path), "--plot", "p.svg"]) == 2
+    assert "--plot is for one model" in capsys.readouterr().err
 
 
 def test_no_such_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
