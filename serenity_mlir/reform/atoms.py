@@ -47,6 +47,7 @@ class AxisMap:
         self.contractions: list[Contraction] = []
         self._start: dict[tuple[str, int], int] = {}
         self._count = 0
+        self._given: list[tuple[Indices, Indices]] = []
         self._ties: list[tuple[Indices, Indices]] = []
         self._fixed: list[tuple[Indices, str]] = []
         self._roots: Indices | None = None
@@ -73,7 +74,14 @@ class AxisMap:
         """Atoms that leave together, pair by pair; the arrays broadcast."""
         one, other = np.broadcast_arrays(one, other)
         self._ties.append((one.ravel(), other.ravel()))
+        self._given.append(self._ties[-1])
         self._roots = None
+
+    def ties(self) -> tuple[Indices, Indices]:
+        """Every pair of atoms that a rule tied, in the direction in which it did."""
+        nothing = np.arange(0)
+        pairs = self._given or [(nothing, nothing)]
+        return np.concatenate([one for one, _ in pairs]), np.concatenate([other for _, other in pairs])
 
     def fix(self, atoms: Indices, reason: str) -> None:
         """Atoms that must stay."""
