@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 from serenity_mlir.dialect_passes.mlir import make_context
 from serenity_mlir.errors import UsageError
 from serenity_mlir.pipelines.compile import CompileOptions, compile_model
+from serenity_mlir.pipelines.firmware.build import Firmware, build_firmware
+from serenity_mlir.pipelines.firmware.variants import chooser_files
 from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
 from serenity_mlir.pipelines.reform.code_bytes import code_bytes
 from serenity_mlir.pipelines.reform.merge import merged
 from serenity_mlir.pipelines.reform.onnx_network import apply, network_of, rebuilt
+from serenity_mlir.reform.family import Variant
 from serenity_mlir.reform.gates import Gates
 from serenity_mlir.reform.groups import GroupMasks, channel_groups, gates_of
 from serenity_mlir.reform.nesting import Order, check_nested, nested_order, permuted
@@ -24,10 +27,11 @@ from serenity_mlir.reform.removal import Surgery, plan_removal
 from serenity_mlir.reform.sharing import shared
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import onnx
 
+    from serenity_mlir.pipelines.compile import Compiled
     from serenity_mlir.report import Report
 
 MOST_WEIGHTS = 1.05
@@ -66,35 +70,48 @@ class Family:
 
 
 @dataclass(frozen=True, eq=False)
+class Artefact:
+    """What a compilation made.
+
+    Attributes:
+        data: The `.vmfb`.
+        report: Figures.
+        code: Bytes of machine code in it.
+    """
+
+    data: bytes
+    report: Report
+    code: int
+
+    @property
+    def weights(self) -> int:
+        """Bytes of constants in it."""
+        return self.report.memory.weights
+
+
+@dataclass(frozen=True, eq=False)
 class CompiledFamily:
     """One artefact of all variants.
 
     Attributes:
         family: What it is of.
-        artefact: The `.vmfb`; its functions are called like the members.
-        report: Figures of the whole.
-        weights: Bytes of constants in it.
-        largest_weights: Bytes of constants of the largest variant compiled alone.
-        code: Bytes of its machine code.
-        largest_code: Those of the largest variant compiled alone.
+        artefact: Its functions are called like the members.
+        largest: The largest variant compiled alone, for comparison.
         slice_copies: Dispatches that do nothing but copy parts of constants, in all variants.
         copied: Bytes that they store.
     """
 
     family: Family
-    artefact: bytes
-    report: Report
-    weights: int
-    largest_weights: int
-    code: int
-    largest_code: int
+    artefact: Artefact
+    largest: Artefact
     slice_copies: int
     copied: int
 
     @property
     def share(self) -> float:
         """Weight bytes as a multiple of the largest variant's."""
-        return self.weights / self.largest_weights if self.largest_weights else 1.0
+        alone = self.largest.weights
+        return self.artefact.weights / alone if alone else 1.0
 
 
 def nest(model: onnx.ModelProto, variants: Sequence[GroupMasks], names: Sequence[str] = ()) -> Family:
@@ -154,6 +171,35 @@ def _source(name: str, model: onnx.ModelProto) -> SourceModel:
     return SourceModel(Path(f"{name}.onnx"), "", "onnx", proto=model)
 
 
+def family_firmware(
+    family: Family,
+    variants: Sequence[Variant],
+    name: str,
+    options: CompileOptions,
+    compiler: Callable[[Path, CompileOptions], Compiled] = compile_model,
+) -> Firmware:
+    """A firmware library of all variants, with a table of them and a function that picks one.
+
+    Args:
+        family: What `nest` returned.
+        variants: What the table says of each member.
+        name: C identifier.
+        options: What to make of it; `target` is a firmware target.
+        compiler: `compile_model`, or a search around it.
+
+    Raises:
+        SerenityError: The family cannot be firmware, or the table is not of its members.
+    """
+    if [variant.name for variant in variants] != [member.name for member in family.members]:
+        raise UsageError("the table wants a line for each variant of the family, in its order")
+    chooser = chooser_files(name, variants, external=options.stream.io == "external")
+    with tempfile.TemporaryDirectory(prefix="serenity-") as folder:
+        path = Path(folder, f"{name}.mlirbc")
+        path.write_bytes(family.bytecode)
+        made = build_firmware(path, options, name, compiler)
+    return replace(made, files={**made.files, **chooser})
+
+
 def compile_family(family: Family, options: CompileOptions) -> CompiledFamily:
     """Compiles a family to one artefact, and its largest variant alone for comparison.
 
@@ -174,31 +220,10 @@ def compile_family(family: Family, options: CompileOptions) -> CompiledFamily:
         other = _compiled(family.bytecode, "family.mlirbc", replace(options, iree_flags=flags))
         best = min(best, other, key=lambda item: item.weights)
     copies = [item for item in best.report.dispatches if not item.fused and item.constants]
-    return CompiledFamily(
-        family,
-        best.artefact,
-        best.report,
-        best.weights,
-        alone.weights,
-        best.code,
-        alone.code,
-        len(copies),
-        sum(item.stored or 0 for item in copies),
-    )
+    return CompiledFamily(family, best, alone, len(copies), sum(item.stored or 0 for item in copies))
 
 
-@dataclass(frozen=True, eq=False)
-class _Compiled:
-    artefact: bytes
-    report: Report
-    code: int
-
-    @property
-    def weights(self) -> int:
-        return self.report.memory.weights
-
-
-def _compiled(data: bytes, name: str, options: CompileOptions) -> _Compiled:
+def _compiled(data: bytes, name: str, options: CompileOptions) -> Artefact:
     with tempfile.TemporaryDirectory(prefix="serenity-") as folder:
         source, code = Path(folder, name), Path(folder, "code")
         source.write_bytes(data)
@@ -206,4 +231,4 @@ def _compiled(data: bytes, name: str, options: CompileOptions) -> _Compiled:
         flags = [*options.iree_flags, f"--iree-hal-dump-executable-binaries-to={code}"]
         compiled = compile_model(source, replace(options, emit="vmfb", iree_flags=flags))
         assert compiled.report is not None, "phase end makes a report"  # noqa: S101
-        return _Compiled(compiled.program.vm_bytecode(), compiled.report, code_bytes(code))
+        return Artefact(compiled.program.vm_bytecode(), compiled.report, code_bytes(code))

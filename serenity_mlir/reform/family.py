@@ -39,4 +39,8 @@ def pick(variants: Sequence[Variant], limits: Mapping[Kind, float]) -> Variant |
     """
     budgets = Budgets(limits)
     fitting = [variant for variant in variants if budgets.hold(variant.measured)]
-    return max(fitting, key=lambda variant: variant.accuracy or 0.0, default=None)
+    return max(fitting, key=_known_accuracy, default=None)
+
+
+def _known_accuracy(variant: Variant) -> float:
+    return -1.0 if variant.accuracy is None else variant.accuracy
