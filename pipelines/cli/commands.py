@@ -14,14 +14,16 @@ from serenity_mlir import console
 from serenity_mlir.dialect_passes.stream.schedule_execution import ARENA, EXTERNAL
 from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.pipelines.arena_csv import arena_csv
-from serenity_mlir.pipelines.cli.budgets import check_budgets
+from serenity_mlir.pipelines.cli.budgets import Budgets, check_budgets, findings
 from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs
 from serenity_mlir.pipelines.cli.views import check_views, made_views
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
+from serenity_mlir.pipelines.iree_api import split_flags
 from serenity_mlir.pipelines.lower_rewritten import RewriteOptions
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.pipelines.search_fusion import compile_smallest
+from serenity_mlir.report import Report
 
 
 def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
@@ -49,6 +51,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     report: Path | None,
     budget_ram: int | None,
     budget_rom: int | None,
+    sarif_path: Path | None,
     iree_flags: Sequence[str],
     debug: bool,
 ) -> None:
@@ -59,9 +62,10 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     if name is not None and emit != "firmware":
         raise UsageError("--name is for firmware", hint="say --emit firmware")
     _check_packing(io, no_arena=no_arena)
-    if output == report:
-        raise UsageError("-o and --report name one file", hint="give them two")
-    check_outputs([*([] if emit == "firmware" else [output]), *([report] if report else [])])
+    more = [path for path in (report, sarif_path) if path is not None]
+    if len({output, *more}) <= len(more):
+        raise UsageError("two outputs have one name", hint="give each its own")
+    check_outputs([*([] if emit == "firmware" else [output]), *more])
     io = io or (ARENA if emit == "firmware" else EXTERNAL)
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
     made = CompileOptions(
@@ -73,12 +77,21 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
         stream=options,
         debug_info=debug,
     )
-    held = partial(check_budgets, options=made, searched=search is not None, ram=budget_ram, rom=budget_rom)
+    budgets = Budgets(budget_ram, budget_rom)
+
+    def hold(figures: Report) -> None:
+        if sarif_path is not None:
+            from serenity_mlir.views.sarif import sarif  # noqa: PLC0415  (heavy)
+
+            write_outputs({sarif_path: sarif(findings(figures, budgets))})
+        measure = None if search else partial(_measured, model)
+        check_budgets(figures, made, budgets, searched=search is not None, measure=measure)
+
     if emit == "firmware":
         from serenity_mlir.pipelines.cli.firmware import emit_firmware  # noqa: PLC0415  (heavy)
 
         compiler = _compiler(search)
-        held(emit_firmware(model, output, name, made, compiler=compiler, report=report, timeline=timeline))
+        hold(emit_firmware(model, output, name, made, compiler=compiler, report=report, timeline=timeline))
         return
     with console.progress(_limits(time_limit, rewrite_limit)) as progress:
         compiled = _compiler(search)(model, replace(made, progress=progress))
@@ -105,7 +118,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
         else {output: artefact, report: figures.to_json(timeline=timeline)}
     )
     console.print_report(figures)
-    held(figures)
+    hold(figures)
 
 
 def run_analyze(  # noqa: PLR0913
@@ -164,6 +177,21 @@ def run_analyze(  # noqa: PLR0913
         outputs[csv_path] = arena_csv(compiled.stream, file=str(model)).encode()
     write_outputs(outputs | made_views(views, compiled))
     console.print_report(compiled.report, traffic=traffic, dispatches=dispatches)
+
+
+def _measured(model: Path, options: CompileOptions) -> Report:
+    """The figures of a model with other options, after a first compilation in this process."""
+    session, process = split_flags(options.iree_flags)  # flags of the process hold already
+    stream = replace(options.stream, compare_stock=False)
+    flags = session if process else options.iree_flags
+    with console.progress() as progress:
+        changed = replace(
+            options, emit="mlir", phase="stream", stream=stream, iree_flags=flags, progress=progress
+        )
+        report = compile_model(model, changed).report
+    if report is None:
+        raise RuntimeError("phase stream makes a report")
+    return report
 
 
 def _limits(time_limit: float, rewrite_limit: float) -> dict[str, float]:

@@ -114,6 +114,10 @@ def _common(command: Any) -> Any:
 @click.option(
     "--budget-rom", type=click.IntRange(min=0), metavar="BYTES", help="Exit 3 if weights are above this."
 )
+@click.option(
+    "--sarif", "sarif_path", type=click.Path(path_type=Path), metavar="FILE",
+    help="Write budgets that are exceeded as SARIF 2.1.0.",
+)  # fmt: skip
 @click.argument("iree_flags", nargs=-1, type=click.UNPROCESSED)
 def compile_command(**options: Any) -> None:
     """Compile MODEL (.onnx, .mlir, .mlirbc); IREE's own flags go after `--`."""

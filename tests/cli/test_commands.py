@@ -156,12 +156,15 @@ def test_dispatches_are_in_the_report_and_shown_when_asked_for(
 def test_over_budget_names_what_is_live_at_the_peak(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    artefact = tmp_path / "m.vmfb"
-    assert run("compile", model, "-o", artefact, "--budget-ram", 1000) == EXIT_OVER_BUDGET
+    artefact, log = tmp_path / "m.vmfb", tmp_path / "m.sarif"
+    over = ("--budget-ram", 1000, "--sarif", log)
+    assert run("compile", model, "-o", artefact, *over) == EXIT_OVER_BUDGET
+    (result,) = json.loads(log.read_text())["runs"][0]["results"]
+    assert result["locations"][0]["logicalLocations"][0]["name"].startswith(("widen", "narrow"))
     message = capsys.readouterr().err
     assert "more than the budget of 1,000" in message
     assert "widen" in message
-    assert "hint:" in message
+    assert "--io arena (inputs and outputs share the arena): saves" in message
     assert run("compile", model, "-o", artefact, "--budget-ram", 10**9, "--budget-rom", 10**9) == 0
     assert run("compile", model, "-o", artefact, "--budget-rom", 1000) == EXIT_OVER_BUDGET
 

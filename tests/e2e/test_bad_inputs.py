@@ -14,6 +14,8 @@ from harness import Done, command
 from onnx import helper
 from tiny_models import MLIR, SILENT, model, two_convolutions, with_external_data
 
+from serenity_mlir.sizes import size_text
+
 TARGET = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
 GOOD = two_convolutions().SerializeToString()
 SMALL_DISK = 16 << 10
@@ -293,7 +295,7 @@ def test_too_small_budgets(folder: Path) -> None:
     assert report["peak"]["op"] in message
     assert len(report["peak"]["buffers"]) > 1
     for op, size in report["peak"]["buffers"]:
-        assert f"{size:,}  {op}" in message
+        assert f"{size_text(size)}  {op}" in message
     assert "hint:" in message
     done = command(*arguments, "--budget-rom", "100", cwd=folder)
     assert done.returncode == 3
