@@ -129,6 +129,22 @@ def progress(limits: Mapping[str, float] | None = None) -> Iterator[Callable[[st
         yield stage
 
 
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, float], None]]:
+    """A callback that shows the present stage and the share of it that is done, on a terminal only."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn  # noqa: PLC0415  (as above)
+    from rich.progress import TimeElapsedColumn as Elapsed  # noqa: PLC0415
+
+    console = stderr()
+    if not console.is_terminal:
+        yield lambda _stage, _share: None
+        return
+    columns = (BarColumn(), TaskProgressColumn(), Elapsed(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda stage, share: bar.update(task, description=stage, completed=share)
+
+
 def print_report(report: Report, *, traffic: bool = False, dispatches: bool = False) -> None:
     """The before/after table of one compilation, off-chip traffic and dispatches only where asked for."""
     console = stderr()

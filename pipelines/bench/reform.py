@@ -25,7 +25,7 @@ def measure(
     """The tables of each part, in order.
 
     Args:
-        parts: Of "resources", "budget", "accuracy" and "weights".
+        parts: Of "resources", "budget", "accuracy", "background" and "weights".
         data: Digits, see `digits`.
         count: How many of them to train on; all by default.
         seeds: Networks whose accuracy is compared.
@@ -48,6 +48,10 @@ def measure(
             yield reform_static.beside_greedy(trained[0])
         elif part == "accuracy":
             yield reform_static.beside_masks(trained)
+        elif part == "background":
+            from serenity_mlir.pipelines.bench.reform_dynamic import scenarios  # noqa: PLC0415  (needs an extra)
+
+            yield from scenarios(trained[0])
         else:
             yield reform_static.sweep(trained[0])
 

@@ -120,7 +120,7 @@ def netadapt(setting: Setting, resource: str, budget: float, iterations: int, tu
     evaluator = Evaluator(network)
     judge = setting.judge(evaluator)
     before = judge.accuracy()
-    train(setting.objective(evaluator), tuning, progress=lambda at: setting.progress(f"NetAdapt, {at}"))
+    train(setting.objective(evaluator), tuning, progress=setting.told("NetAdapt"))
     kept = tuple(group.size for group in prunable(network))
     return Greedy((before, judge.accuracy()), costs.total(), kept, done, perf_counter() - began)
 

@@ -16,7 +16,7 @@ from serenity_mlir.pipelines.reform.train.evaluator import Evaluator, with_weigh
 from serenity_mlir.pipelines.reform.train.factors import GateFactors
 from serenity_mlir.pipelines.reform.train.objective import Objective
 from serenity_mlir.pipelines.reform.train.static import Samples, StaticProblem
-from serenity_mlir.pipelines.reform.train.training import Training, train
+from serenity_mlir.pipelines.reform.train.training import Progress, Training, train
 from serenity_mlir.reform.costs import CostModel
 from serenity_mlir.reform.groups import channel_groups
 from serenity_mlir.reform.profile import profile
@@ -34,7 +34,7 @@ Masks = Mapping[int, "NDArray[np.bool_]"]
 BATCH = 64
 TUNING = Training(rate=2e-4, epochs=1)
 _BASE = Training(rate=1e-3, epochs=3)
-_PROFILE = "paper-fit"
+PROFILE = "paper-fit"
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,7 @@ class Setting:
         untrained = network_of(self.model)
         evaluator = Evaluator(untrained)
         training = Training(_BASE.rate, _BASE.epochs, self.seed)
-        train(
-            self.objective(evaluator), training, progress=lambda at: self.progress(f"LeNet {self.seed}, {at}")
-        )
+        train(self.objective(evaluator), training, progress=self.told(f"LeNet {self.seed}"))
         return with_weights(untrained, evaluator.trained())
 
     @cached_property
@@ -75,12 +73,16 @@ class Setting:
     @cached_property
     def costs(self) -> CostModel:
         """Under the profile of the paper's figures."""
-        return CostModel(self.network, profile(_PROFILE), self.groups)
+        return CostModel(self.network, profile(PROFILE), self.groups)
 
     @cached_property
     def accuracy(self) -> float:
         """Of the trained network, on the digits kept apart."""
         return self.judge(Evaluator(self.network)).accuracy()
+
+    def told(self, what: str) -> Progress:
+        """Progress of a training."""
+        return lambda at, _share: self.progress(f"{what}, {at}")
 
     def objective(self, evaluator: Evaluator, count: int | None = None) -> Objective:
         """Loss on the training digits, or on the first `count` of them."""
@@ -102,6 +104,12 @@ class Setting:
         full = self.costs.total()
         return {name: part * getattr(full, name) for name, part in parts.items()}
 
+    def masked_accuracy(self, keep: Masks) -> float:
+        """Accuracy of the trained network with channels masked."""
+        evaluator = Evaluator(self.network)
+        factors = GateFactors(self.network, self.groups)
+        return self.judge(evaluator).accuracy(factors.factors(_floats(factors.joined(keep))))
+
     def tuned(self, keep: Masks, training: Training) -> tuple[float, float]:
         """Accuracy of the network with channels masked: as it is, and after training what is left."""
         evaluator = Evaluator(self.network)
@@ -113,7 +121,7 @@ class Setting:
             self.objective(evaluator),
             training,
             gates=masks,
-            progress=lambda at: self.progress(f"tuning, {at}"),
+            progress=self.told("tuning"),
         )
         return before, judge.accuracy(masks)
 

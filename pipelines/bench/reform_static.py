@@ -35,7 +35,7 @@ def pruned(setting: Setting, budgets: dict[str, float], options: AdmmOptions | N
     return prune_static(
         setting.problem(budgets),
         StaticOptions(admm, replace(TUNING, seed=setting.seed)),
-        progress=lambda at: setting.progress(f"ADMM, {at}"),
+        progress=setting.told("ADMM"),
     )
 
 

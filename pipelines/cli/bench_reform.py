@@ -9,7 +9,7 @@ import click
 
 from serenity_mlir import console
 
-_PARTS = ("resources", "budget", "accuracy", "weights")
+_PARTS = ("resources", "budget", "accuracy", "background", "weights")
 
 
 @click.command()
@@ -44,6 +44,7 @@ def reform(  # noqa: PLR0913  (one parameter an option of the command)
     resources  VGG layer by layer, and under the budgets of devices
     budget     LeNet on MNIST under a memory budget: ADMM beside a greedy method
     accuracy   half of MACs and memory at once, beside random channels and magnitudes
+    background LeNet's LI, and variants for what other apps leave of the memory
     weights    λ1 and λ2 from 0.01 to 100
 
     All PARTS by default. All but resources need the extra `train`.

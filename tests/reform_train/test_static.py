@@ -99,7 +99,8 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_result(trained: Network, tmp
     options = replace(SHORT, checkpoint=tmp_path / "run.pt")
     rounds: list[str] = []
 
-    def cut(stage: str) -> None:
+    def cut(stage: str, share: float) -> None:
+        assert 0 < share <= 1
         rounds.append(stage)
         if stage.startswith("round 4 of"):
             raise KeyboardInterrupt
@@ -107,7 +108,7 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_result(trained: Network, tmp
     with pytest.raises(KeyboardInterrupt):
         prune_static(problem(trained), options, progress=cut)
     rounds.clear()
-    resumed = prune_static(problem(trained), options, progress=rounds.append)
+    resumed = prune_static(problem(trained), options, progress=lambda at, _: rounds.append(at))
     assert rounds[0].startswith("round 4 of")
     assert resumed.gaps == whole.gaps
     assert same(resumed, whole)

@@ -13,13 +13,14 @@ The Z-step is a projection onto all budgets at once; or as published, where a pe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 
+from serenity_mlir.pipelines.reform.train.training import Progress, unseen
 from serenity_mlir.reform.penalty import penalised
 from serenity_mlir.reform.projection import project
 
@@ -133,7 +134,7 @@ class Admm:
         gates = self.state.projected
         return np.where(np.abs(gates) < _OPEN, 0.0, gates) if self.options.z_step == "penalty" else gates
 
-    def round(self, progress: Callable[[str], None] = lambda _stage: None) -> None:
+    def round(self, progress: Progress = unseen) -> None:
         """An F-step, a Z-step and the duals."""
         state = self.state
         loss = self._train(progress)
@@ -144,7 +145,7 @@ class Admm:
         state.losses.append(loss)
         state.rounds += 1
 
-    def _train(self, progress: Callable[[str], None]) -> float:
+    def _train(self, progress: Progress) -> float:
         """F-step: Adam for weights, proximal gradient steps for gates."""
         state, options = self.state, self.options
         gates = torch.tensor(state.gates, dtype=torch.float32, requires_grad=True)
@@ -158,7 +159,9 @@ class Admm:
                 move = (options.gate_rate * gates.grad).clamp(-_FURTHEST, _FURTHEST)
                 moved = gates - move
                 gates.copy_(torch.from_numpy(self._proximal(moved.numpy().astype(np.float64))))
-            progress(f"round {state.rounds + 1} of {options.rounds}, step {step + 1}, loss {losses[-1]:.4f}")
+            share = (state.rounds + (step + 1) / options.steps) / options.rounds
+            at = f"round {state.rounds + 1} of {options.rounds}, step {step + 1}, loss {losses[-1]:.4f}"
+            progress(at, share)
         state.gates = gates.detach().numpy().astype(np.float64)
         return float(np.mean(losses))
 

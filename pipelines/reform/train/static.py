@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from serenity_mlir.pipelines.reform.train.evaluator import Evaluator, with_weigh
 from serenity_mlir.pipelines.reform.train.factors import GateFactors
 from serenity_mlir.pipelines.reform.train.folding import fold
 from serenity_mlir.pipelines.reform.train.objective import Objective
-from serenity_mlir.pipelines.reform.train.training import Training, train
+from serenity_mlir.pipelines.reform.train.training import Progress, Training, train, unseen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,14 +113,14 @@ def prune_static(
     problem: StaticProblem,
     options: StaticOptions,
     *,
-    progress: Callable[[str], None] = lambda _stage: None,
+    progress: Progress = unseen,
 ) -> StaticResult:
     """Trains gates into the budgets, and then the weights that are left.
 
     Args:
         problem: Network, budgets and samples.
         options: How.
-        progress: Told of each step.
+        progress: Told of each step: of the search for gates, then of the training after it.
 
     Raises:
         SerenityError: An op cannot be differentiated, samples do not fit, the training diverges, or the
@@ -140,7 +140,7 @@ def prune_static(
     evaluator.load(weights)
     masks = factors.factors(torch.from_numpy((gates != 0).astype(np.float32)))
     masked = judge.accuracy(masks)
-    train(objective, options.tuning, gates=masks, progress=lambda stage: progress(f"tuning, {stage}"))
+    train(objective, options.tuning, gates=masks, progress=lambda at, share: progress(f"tuning, {at}", share))
     keep = {group: part != 0 for group, part in factors.by_group(gates).items()}
     total = problem.costs.total({group: int(mask.sum()) for group, mask in keep.items()})
     return StaticResult(
@@ -156,7 +156,7 @@ def prune_static(
     )
 
 
-def _run(admm: Admm, path: Path | None, progress: Callable[[str], None]) -> None:
+def _run(admm: Admm, path: Path | None, progress: Progress) -> None:
     key = checkpoints.fingerprint(admm) if path is not None else ""
     if path is not None and path.exists():
         checkpoints.resume(path, admm, key)

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from serenity_mlir.pipelines.reform.train.objective import Gates, Objective
 
 
+Progress = Callable[[str, float], None]
+"""Told what is going on, and what share of it is done, 0 to 1."""
+
+
+def unseen(_stage: str, _share: float) -> None:
+    """Progress that nobody looks at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Training:
     """How weights are trained.
@@ -32,7 +40,7 @@ def train(
     training: Training,
     *,
     gates: Gates | None = None,
-    progress: Callable[[str], None] = lambda _stage: None,
+    progress: Progress = unseen,
 ) -> float:
     """Trains the weights of the objective's evaluator in place.
 
@@ -40,7 +48,7 @@ def train(
         objective: Loss and samples.
         training: Rate, epochs, seed.
         gates: Factors that stay as they are.
-        progress: Told of each step.
+        progress: Told of each step, and of the share of all that is done.
 
     Returns:
         The mean loss of the last epoch; 0 without any.
@@ -57,6 +65,7 @@ def train(
             losses.append(objective.backward(chosen, gates))
             optimizer.step()
             schedule.step()
-            progress(f"epoch {epoch + 1} of {training.epochs}, loss {losses[-1]:.4f}")
+            share = schedule.last_epoch / steps
+            progress(f"epoch {epoch + 1} of {training.epochs}, loss {losses[-1]:.4f}", share)
         mean = sum(losses) / len(losses)
     return mean
