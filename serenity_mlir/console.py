@@ -261,6 +261,8 @@ def _amount(kind: Kind, value: float | None) -> str:
 def _ranking(made: Contribution) -> str:
     if made.estimate in ("magnitude", "random"):
         return made.estimate
+    if made.estimate == "trained":
+        return f"gates, trained by ADMM on {made.samples:,} samples in {made.rounds} rounds"
     how = {"gradient": "gradients", "ablation": "ablation, as there are no gradients"}[made.estimate]
     several = f", {made.together} channels at once" if made.together > 1 else ""
     return f"{how}, on {made.samples} samples in {made.rounds} rounds{several}"

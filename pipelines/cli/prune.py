@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +11,7 @@ import click
 from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded, UsageError
 from serenity_mlir.pipelines.cli.amount import AmountType
+from serenity_mlir.pipelines.cli.prune_static import run_static, split_static, static_options
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET
 from serenity_mlir.reform.budgets import KINDS, UNITS, Amount, Kind, shown
 from serenity_mlir.reform.profile import DEFAULT_PROFILE
@@ -56,6 +58,7 @@ def _budgets(command: Any) -> Any:
     show_default=True,
     help="Which channels go: those of least priority for what they save, or a baseline.",
 )
+@static_options
 @click.option(
     "--profile",
     default=DEFAULT_PROFILE,
@@ -63,7 +66,13 @@ def _budgets(command: Any) -> Any:
     metavar="NAME|FILE.toml",
     help="Energy of an operation, the processor's rate, bit widths.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --method random.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of --method random and --static.",
+)
 @click.option(
     "--target", default=DEFAULT_TARGET, show_default=True, metavar="NAME", help="For RAM, ROM and .vmfb."
 )
@@ -95,7 +104,8 @@ def prune(**options: Any) -> None:
     A budget is a number or a percentage of what the unpruned model takes. The exit status is 3 where one
     cannot be met; then no model is written, and the report says how near it came.
     """
-    run_prune(**options)
+    static, training = split_static(options)
+    run_prune(**options, training=training if static else None)
 
 
 def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
@@ -111,9 +121,10 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
     report: Path | None,
     plot: Path | None,
     debug: bool,
+    training: dict[str, Any] | None,
     **budgets: Amount | None,
 ) -> None:
-    """`serenity prune`."""
+    """`serenity prune`; with `training`, its static scheme."""
     from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs  # noqa: PLC0415
     from serenity_mlir.pipelines.compile import CompileOptions  # noqa: PLC0415  (heavy)
     from serenity_mlir.pipelines.lower_stream import StreamOptions  # noqa: PLC0415  (heavy)
@@ -135,25 +146,34 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
         raise UsageError("two outputs name one file", hint="give them names of their own")
     form = None if plot is None else plot_format(plot)
     check_outputs(files)
-    with console.progress() as progress:
-        pruned = prune(
+    vmfb = output.suffix == ".vmfb"
+    compiling = CompileOptions(
+        emit="vmfb" if vmfb else "mlir", target=target, stream=StreamOptions(io=io), debug_info=debug
+    )
+    if training is not None:
+        pruned = run_static(
             model,
             calibration,
-            [given],
-            PruneOptions(
-                method=cast("Method", method),
-                profile=profile,
-                seed=seed,
-                compile=CompileOptions(
-                    emit="vmfb" if output.suffix == ".vmfb" else "mlir",
-                    target=target,
-                    stream=StreamOptions(io=io),
-                    debug_info=debug,
-                    progress=progress,
-                ),
-                always_compile=output.suffix == ".vmfb",
-            ),
+            given,
+            training,
+            seed=seed,
+            profile=profile,
+            compiling=compiling if vmfb else None,
         )
+    else:
+        with console.progress() as progress:
+            pruned = prune(
+                model,
+                calibration,
+                [given],
+                PruneOptions(
+                    method=cast("Method", method),
+                    profile=profile,
+                    seed=seed,
+                    compile=replace(compiling, progress=progress),
+                    always_compile=vmfb,
+                ),
+            )
     figures = pruned.report
     contents = {} if report is None else {report: figures.to_json()}
     if plot is not None and form is not None:

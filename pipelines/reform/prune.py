@@ -145,7 +145,7 @@ class _Pruning:
     def run(self) -> Pruned:
         """Make every variant."""
         unpruned = self._measured(self._subject.made({}))
-        self._points = [self._point(_figures(self._score, unpruned.measured))]
+        self._points = [self._point(figures_of(self._score, unpruned.measured))]
         found = []
         for amounts in self._budgets:
             limits = {kind: amount.of(unpruned.measured[kind]) for kind, amount in amounts.items()}
@@ -160,7 +160,7 @@ class _Pruning:
         proof = self._subject.prove(made, self._data)
         run = engine(made.model)
         score = self._evaluation.judge.score(joined(run(inputs) for inputs in self._data.batches()))
-        figures = _figures(score, made.measured)
+        figures = figures_of(score, made.measured)
         self._points.append(self._point(figures))
         info = reports.Variant(
             budgets=dict(budgets.limits),
@@ -170,8 +170,8 @@ class _Pruning:
                 for kind in budgets.excess(made.measured)
             ],
             groups=self._groups(),
-            layers=self._layers(made),
-            stays=self._stays(made),
+            layers=self._subject.layers(made),
+            stays=self._subject.stays(made),
             proof=proof,
         )
         masks = {group: mask.copy() for group, mask in self._masking.masks.items()}
@@ -197,7 +197,7 @@ class _Pruning:
             self._masking.until(goal)
             if index < rounds:
                 score = self._evaluation.score(self._subject.gates(self._masking.masks))
-                self._points.append(self._point(_figures(score, self._estimate.of(self._masking.kept))))
+                self._points.append(self._point(figures_of(score, self._estimate.of(self._masking.kept))))
 
     def _reach(self, budgets: Budgets, first: int) -> Made:
         """Mask on until the variant itself is within the budgets.
@@ -255,22 +255,6 @@ class _Pruning:
             )
         return found
 
-    def _layers(self, made: Made) -> list[reports.LayerCost]:
-        before = self._costs.by_layer()
-        after = CostModel(made.network, self._subject.profile).by_layer()
-        return [
-            reports.LayerCost(node, (cost.macs, after[node].macs), (cost.memory, after[node].memory))
-            for node, cost in before.items()
-            if node in after
-        ]
-
-    def _stays(self, made: Made) -> list[reports.Stays]:
-        masked = [reports.Stays(item.tensor, len(item.channels), item.reason) for item in made.refused]
-        barred = [
-            reports.Stays(item.sources[0], item.size, item.barriers[0]) for item in self._subject.barred
-        ]
-        return [*masked, *barred]
-
     def _report(self, variants: list[reports.Variant]) -> reports.PruneReport:
         judge = self._evaluation.judge
         return reports.PruneReport(
@@ -295,7 +279,8 @@ class _Pruning:
         )
 
 
-def _figures(score: float, measured: Mapping[Kind, float]) -> reports.Figures:
+def figures_of(score: float, measured: Mapping[Kind, float]) -> reports.Figures:
+    """A score and what was measured, as reports have them."""
     return reports.Figures(
         score=score,
         macs=measured["macs"],

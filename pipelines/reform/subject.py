@@ -13,6 +13,7 @@ from serenity_mlir.pipelines.reform.compiled import CompiledVariant, compile_var
 from serenity_mlir.pipelines.reform.engine import engine
 from serenity_mlir.pipelines.reform.onnx_network import apply, load, masked, network_of
 from serenity_mlir.pipelines.verify import compare
+from serenity_mlir.reform import report as reports
 from serenity_mlir.reform.costs import CostModel
 from serenity_mlir.reform.groups import ChannelGroup, channel_groups, gated_tensor, gates_of
 from serenity_mlir.reform.removal import Refusal, plan_removal
@@ -130,6 +131,22 @@ class Subject:
         compiled = compile_variant(made.model, options)
         measured: dict[Kind, float] = {"ram": compiled.ram, "rom": compiled.rom}
         return replace(made, compiled=compiled, measured={**made.measured, **measured})
+
+    def layers(self, made: Made) -> list[reports.LayerCost]:
+        """What each layer that is left takes, before and after."""
+        before = CostModel(self.network, self.profile).by_layer()
+        after = CostModel(made.network, self.profile).by_layer()
+        return [
+            reports.LayerCost(node, (cost.macs, after[node].macs), (cost.memory, after[node].memory))
+            for node, cost in before.items()
+            if node in after
+        ]
+
+    def stays(self, made: Made) -> list[reports.Stays]:
+        """What could not leave, and why."""
+        masked_only = [reports.Stays(item.tensor, len(item.channels), item.reason) for item in made.refused]
+        barred = [reports.Stays(item.sources[0], item.size, item.barriers[0]) for item in self.barred]
+        return [*masked_only, *barred]
 
     def channels_of(self, refused: Sequence[Refusal]) -> set[tuple[int, int]]:
         """The channels (group, channel) that refusals are about."""

@@ -55,13 +55,13 @@ class Contribution(msgspec.Struct, frozen=True):
 
     Attributes:
         estimate: "gradient" (activation times ∂loss/∂activation), "ablation" (the change of the loss when
-            a channel is masked), "magnitude", "random".
+            a channel is masked), "magnitude", "random", "trained" (gates, by ADMM).
         samples: On how many samples.
         rounds: How often it was measured anew, on the network as masked by then.
         together: How many channels were ablated at once.
     """
 
-    estimate: Literal["gradient", "ablation", "magnitude", "random"]
+    estimate: Literal["gradient", "ablation", "magnitude", "random", "trained"]
     samples: int
     rounds: int
     together: int
