@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,33 @@ int main(void) {
   for (index = 0; index < 5; ++index) {
     const net_variant_t *found = net_pick(&budgets[index]);
     if (found == NULL) { puts("none"); } else { found->invoke(&context); }
+  }
+  return 0;
+}
+"""
+
+RUN = """
+#include <stdio.h>
+#include <string.h>
+#include "net_variants.h"
+static unsigned char arena[net_ARENA_BYTES] __attribute__((aligned(net_ARENA_ALIGN)));
+int main(void) {
+  net_context_t context;
+  net_costs_t budgets[] = {{0}, {6}, {1}};
+  size_t index;
+  if (net_init(&context, arena, sizeof arena) != net_OK) { return 1; }
+  for (index = 0; index < 3; ++index) {
+    const net_variant_t *variant = net_pick(&budgets[index]);
+    FILE *input = fopen("input.bin", "rb");
+    float result[10];
+    if (fread(variant->input(&context, 0), 1, net_large_INPUT_0_BYTES, input) != net_large_INPUT_0_BYTES) {
+      return 2;
+    }
+    fclose(input);
+    if (variant->invoke(&context) != net_OK) { return 3; }
+    fprintf(stderr, "%s\\n", variant->name);
+    memcpy(result, variant->output(&context, 0), sizeof result);
+    fwrite(result, 1, sizeof result, stdout);
   }
   return 0;
 }
@@ -88,6 +116,25 @@ def test_c_picks_what_python_picks(tmp_path: Path) -> None:
     subprocess.run(["gcc", *strict, *sources, "-o", str(tmp_path / "program")], check=True)
     done = subprocess.run([str(tmp_path / "program")], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["big", "big", "small", "small", "none"]
+
+
+def test_firmware_runs_the_variant_that_it_picks(tmp_path: Path) -> None:
+    onnx.save(perceptron(), tmp_path / "model.onnx")
+    library = tmp_path / "library"
+    script = Path(__file__).parent / "make_family_firmware.py"
+    subprocess.run([sys.executable, str(script), str(tmp_path / "model.onnx"), str(library)], check=True)
+    inputs = inputs_of(onnx.load(tmp_path / "large.onnx"))
+    (tmp_path / "input.bin").write_bytes(inputs["x"].tobytes())
+    (tmp_path / "main.c").write_text(RUN)
+    parts = [tmp_path / "main.c", *sorted((library / "src").glob("*.c")), library / "lib" / "net.o"]
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-I", str(library / "include"), "-o", "program"]
+    subprocess.run(["gcc", *map(str, parts), *flags], check=True, cwd=tmp_path)
+    done = subprocess.run(["./program"], capture_output=True, check=True, cwd=tmp_path)
+    names = done.stderr.decode().split()
+    assert names == ["large", "medium", "small"]
+    for name, found in zip(names, np.frombuffer(done.stdout, np.float32).reshape(3, 1, 10), strict=True):
+        (expected,) = run(onnx.load(tmp_path / f"{name}.onnx"), inputs)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * float(np.abs(expected).max()))
 
 
 def test_variants_that_c_cannot_tell_apart_are_refused() -> None:
