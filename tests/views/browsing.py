@@ -48,14 +48,17 @@ class Page:
         """Press keys at an element."""
         self._browser.find_element(By.CSS_SELECTOR, selector).send_keys(*keys)
 
-    def mouse(self, kind: str, chart: str, x: float, y: float) -> None:
-        """Move, press or release at a place of a chart, given in steps and KiB."""
+    def click(self, chart: str, x: float, y: float) -> None:
+        """Click at a place of a chart, given in steps and KiB."""
+        for kind in ("mousePressed", "mouseReleased"):
+            self.mouse(kind, chart, x, y, button="left", clickCount=1)
+
+    def mouse(self, kind: str, chart: str, x: float, y: float, **more: object) -> None:
+        """What the mouse does at a place of a chart, given in steps and KiB."""
         self.do("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", chart)
         left, top = self.do(PLACE, chart, x, y)
-        button = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
-        self._browser.execute_cdp_cmd(
-            "Input.dispatchMouseEvent", {"type": kind, "x": left, "y": top, **button}
-        )
+        event = {"type": kind, "x": left, "y": top, **more}
+        self._browser.execute_cdp_cmd("Input.dispatchMouseEvent", event)
 
     def prefer(self, scheme: str) -> None:
         """Have the system prefer light or dark."""

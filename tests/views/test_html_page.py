@@ -136,10 +136,39 @@ def test_hover_names_and_click_pins(page: Page, region: RegionTimeline) -> None:
     tip = page.do(TOOLTIPS)
     assert item.nodes[0] in tip
     assert size_text(item.size) in tip
-    page.mouse("mousePressed", "after", *middle)
-    page.mouse("mouseReleased", "after", *middle)
+    page.click("after", *middle)
     page.wait_for("return document.querySelector('#pinned strong').textContent", item.nodes[0])
+    page.click("live", 7.5, 1)
+    page.wait_for("return page.pinned.index", 7)
+    assert page.text("#pinned strong") == region.after.steps[7].nodes[0]
+    live = [other.nodes[0] for other in region.after.live_at(7)]
+    assert (
+        page.do("return [...document.querySelectorAll('#pinned td button')].map((b) => b.firstChild.data)")
+        == live
+    )
     assert page.errors() == []
+
+
+def test_boxes_are_where_buffers_live(page: Page, region: RegionTimeline) -> None:
+    script = "return ['left', 'right', 'bottom', 'top'].map((s) => page.charts[arguments[0]].source.data[s])"
+    for key, course in (("after", region.after), ("before", region.before)):
+        drawn = zip(*page.do(script, key), strict=True)
+        low = [(item, item.offset or 0) for item in course.buffers]
+        boxes = [(item.first, item.last + 1, at / 1024, (at + item.size) / 1024) for item, at in low]
+        assert sorted(drawn) == sorted(boxes)
+
+
+def test_the_wheel_zooms_with_ctrl_and_scrolls_without(page: Page, region: RegionTimeline) -> None:
+    page.keys("#after", "0")
+    middle = len(region.after.steps) / 2, 1.0
+    ranges = "return [page.ranges.steps, page.ranges.offsets].map((range) => range.end - range.start)"
+    steps, offsets = page.do(ranges)
+    page.mouse("mouseWheel", "after", *middle, deltaX=0, deltaY=-120)
+    time.sleep(0.2)
+    assert page.do(ranges) == [steps, offsets]
+    page.mouse("mouseWheel", "after", *middle, deltaX=0, deltaY=-120, modifiers=2)
+    page.wait_for(f"{ranges}.map((width, at) => width < {[steps, offsets]}[at])", [True, True])
+    page.keys("#after", "0")
 
 
 def test_light_and_dark(page: Page) -> None:

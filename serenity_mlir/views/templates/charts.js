@@ -26,6 +26,11 @@ function blank(height, ranges, labels, tools) {
   return figure;
 }
 
+/* With Ctrl, so that the wheel alone still scrolls the page. */
+function wheel(dimensions) {
+  return new Bokeh.WheelZoomTool({ dimensions, modifiers: { ctrl: true } });
+}
+
 function tooltip(lines) {
   return (source, vars) => {
     const box = document.createElement("div");
@@ -79,7 +84,7 @@ class LiveChart extends Chart {
     const own = { x_range: ranges.steps, y_range: range(0, top) };
     const hover = new Bokeh.HoverTool({ mode: "vline", line_policy: "none", show_arrow: false });
     const tools = [
-      new Bokeh.PanTool({ dimensions: "width" }), new Bokeh.WheelZoomTool({ dimensions: "width" }),
+      new Bokeh.PanTool({ dimensions: "width" }), wheel("width"),
       new Bokeh.BoxZoomTool({ dimensions: "width" }), new Bokeh.ResetTool(), hover,
     ];
     super("live", blank(230, own, ["step", "live, KiB"], tools));
@@ -153,7 +158,7 @@ class ArenaChart extends Chart {
     const hover = new Bokeh.HoverTool({ show_arrow: false });
     const tap = new Bokeh.TapTool();
     const tools = [
-      new Bokeh.PanTool(), new Bokeh.WheelZoomTool(), new Bokeh.BoxZoomTool(), new Bokeh.ResetTool(), hover, tap,
+      new Bokeh.PanTool(), wheel("both"), new Bokeh.BoxZoomTool(), new Bokeh.ResetTool(), hover, tap,
     ];
     super(key, blank(300, own, ["step", "offset, KiB"], tools));
     this.course = course;
@@ -213,7 +218,7 @@ class OrdersChart extends Chart {
     const right = 1.05 * Math.max(1, ...marks.map(([size]) => size), ...bins.map((bin) => bin.right)) / KIB;
     const most = Math.max(1, ...bins.map((bin) => bin.count));
     const hover = new Bokeh.HoverTool({ show_arrow: false });
-    const tools = [new Bokeh.WheelZoomTool({ dimensions: "width" }), new Bokeh.PanTool({ dimensions: "width" }),
+    const tools = [wheel("width"), new Bokeh.PanTool({ dimensions: "width" }),
       new Bokeh.ResetTool(), hover];
     const own = { x_range: range(0, right), y_range: range(0, 1.1 * most) };
     super("orders", blank(190, own, ["peak, KiB", "orders"], tools));
