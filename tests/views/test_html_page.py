@@ -89,6 +89,15 @@ def test_names_are_text_and_no_markup(page: Page) -> None:
     assert page.do("return document.querySelectorAll('model').length") == 0
 
 
+def test_what_looks_like_a_script_is_data(browser: Chrome, shown: Shown, tmp_path: Path) -> None:
+    words = "</script><b id='evil'>"
+    report = msgspec.structs.replace(shown.report, warnings=[words])
+    page = opened(browser, replace(shown, report=report), tmp_path / "evil.html")
+    assert words in page.text("main")
+    assert page.do("return document.querySelector('#evil')") is None
+    assert page.do("return DATA.report.warnings") == [words]
+
+
 def test_search_and_pin_by_keyboard(page: Page, region: RegionTimeline) -> None:
     page.keys("body", "/")
     assert page.do("return document.activeElement.id") == "search"

@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from shown_cases import graph_of, shown_of
 
 from serenity_mlir.errors import SerenityError
@@ -20,8 +22,6 @@ from serenity_mlir.views.graphviz import dot
 from serenity_mlir.views.node_data import node_data
 from serenity_mlir.views.picture import picture
 from serenity_mlir.views.trace import trace
-
-pytest.importorskip("matplotlib")
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,22 @@ def test_every_buffer_is_a_box(shown: Shown) -> None:
     boxes = re.findall(r'id="PolyCollection_\d+">(.*?)</g>\n', words(shown), re.DOTALL)
     assert len(region.before.buffers) == 40
     assert [box.count("<path") for box in boxes if box.count("<path") > 1][:2] == [40, 40]
+
+
+def test_live_memory_is_drawn_as_it_is(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = Figure()
+
+    def keep(fill: Callable[[Figure], None], *_: object, **__: object) -> bytes:
+        fill(figure)
+        return b""
+
+    monkeypatch.setattr("serenity_mlir.views.picture.draw", keep)
+    picture(shown, "svg")
+    (region,) = shown.regions
+    lines = [np.asarray(line.get_xydata()).tolist() for line in figure.axes[0].lines]
+    for course, (line, mark) in zip((region.before, region.after), (lines[:2], lines[2:]), strict=True):
+        assert line[:-1] == [[step, item.live / 1024] for step, item in enumerate(course.steps)]
+        assert mark == [[(course.peak_step or 0) + 0.5, course.peak / 1024]]
 
 
 @pytest.mark.parametrize("form", ["svg", "png"])
