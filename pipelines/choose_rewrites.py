@@ -107,6 +107,8 @@ def _best(trials: Trials, sites: list[str], deadline: float) -> Keys:
         alone = _better(trials, best, Keys(key for key in sites if _pattern(key) == pattern))
         best = best if alone == best else _grown(trials, alone, sites, late)
     best = shrunk(best, [key for key in sites if key in best], trials.arena, late=late)
+    if trials.balanced and not best.issubset(fast):  # what was left out may have used up the time
+        best = _grown(trials, best, sites, late)
     return _better(trials, best, _grown(trials, NONE, sites, late)) if best else best
 
 
@@ -115,6 +117,7 @@ def _grown(trials: Trials, best: Keys, sites: list[str], late: Callable[[], bool
     while not late():
         further = [key for key in sites if key not in best]
         near = [key for key in further if not late() and not trials.peak_stays(best, Keys([key]))]
+        near.sort(key=trials.slowed.__getitem__)  # the budget of time goes furthest so
         if not near and not trials.peak_stays(best, Keys(further)):
             near = further
         found = best

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from serenity_mlir.dialect_passes.flow.patterns import DISPATCH_PATTERNS
 from serenity_mlir.dialect_passes.flow.patterns import PATTERNS as REGION_PATTERNS
-from serenity_mlir.dialect_passes.linalg.macs import macs, total_macs
+from serenity_mlir.dialect_passes.linalg.macs import total_macs, total_work
 from serenity_mlir.dialect_passes.linalg.patterns import PATTERNS as LINALG_PATTERNS
-from serenity_mlir.dialect_passes.linalg.reach import holds_floats, names_around, sums_floats_around
+from serenity_mlir.dialect_passes.linalg.reach import names_around, sums_floats_around
 from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, Site, apply_sites, keyed
-from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.dialect_passes.tensors.stored_constants import stored_constants, total_size
 from serenity_mlir.graph import MemoryGraph
@@ -28,10 +27,6 @@ NONE: Keys = frozenset()
 
 _KEPT = 3
 """Copies that are kept for each stage."""
-
-_SLOWER, _SLOWER_FLOATS = 1.3, 8.0
-"""What a slowed reduction takes more, as a multiple of its time: the most that was measured (guarded reads,
-which keep IREE from vectorising sums of floats)."""
 
 _TOLERATED = 0.1
 """How much slower a network may get, by what is modelled."""
@@ -125,6 +120,7 @@ class Trials:
     slowed: dict[str, float] = field(default_factory=dict)
     prices: dict[Keys, Price] = field(default_factory=dict)
     crashed: Sequence[Crash] = field(default_factory=crashes)
+    _work: int = 0
     _stage_of: dict[str, int] = field(default_factory=dict)
     _staged: dict[int, dict[Keys, Program]] = field(default_factory=dict)
     _stored: dict[Keys, int] = field(default_factory=dict)
@@ -173,7 +169,7 @@ class Trials:
                 chosen.append(key)
                 self.sites += [] if key in self.reach else [key]
                 self.reach[key] = self.reach.get(key, frozenset()) | names_around(item.anchor)
-                self.slowed[key] = max(self.slowed.get(key, 0.0), sum(map(_slowed, item.slows)))
+                self.slowed[key] = max(self.slowed.get(key, 0.0), item.work)
                 self._stage_of[key] = number
             with trying(chosen):
                 apply_sites(copy.module, find, self._unsuspected(chosen))
@@ -192,9 +188,8 @@ class Trials:
 
     def latency(self, keys: Keys) -> float:
         """Modelled time of an inference with these rewrites, as a multiple of that without."""
-        total = self.prices[NONE].macs if NONE in self.prices else 0
         slowed = sum(self.slowed[key] for key in keys)
-        return 1 + (slowed / total if total else 0.0)
+        return 1 + (slowed / self._work if self._work else 0.0)
 
     def _leave(self, key: str, reason: str) -> None:
         item = Considered(key, reason)
@@ -230,6 +225,7 @@ class Trials:
             copy = self._at(len(self.stages) - 1, keys)
             apply_stage(copy, self.stages[-1], keys)
             work = total_macs(copy.module)
+            self._work = self._work if keys else total_work(copy.module)
             copy.to_phase("flow")
             self._stored[keys] = total_size(stored_constants(copy.module))
             prediction = predict(copy, self.options)
@@ -271,10 +267,6 @@ class Trials:
         node = message.partition(":")[0]
         near = Keys(key for key in keys if node in key.partition(" at ")[2].split(", "))
         return near or Keys(key for key in keys if node in self.reach[key]) or keys
-
-
-def _slowed(op: ir.Operation) -> float:
-    return macs(op) * (_SLOWER_FLOATS if holds_floats(op.results[0]) else _SLOWER)
 
 
 def untouched_bound(graph: MemoryGraph, names: Collection[str], enough: int) -> int:

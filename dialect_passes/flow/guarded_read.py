@@ -1,12 +1,11 @@
-"""Structured ops that read a tensor where a position is inside it, and a constant elsewhere."""
+"""A padded tensor as a function of the one that is not: read where a position is inside, else a constant."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from serenity_mlir.dialect_passes.linalg.structured import Structured
-from serenity_mlir.dialect_passes.linalg.tensor_ops import compute, constant, copy_into, generic
+from serenity_mlir.dialect_passes.linalg.tensor_ops import compute, constant, empty, generic
 from serenity_mlir.dialect_passes.mlir import ir
 
 _LESS_UNSIGNED = 6
@@ -27,34 +26,20 @@ class Padding:
     level: ir.Attribute
 
 
-def read_guarded(reader: Structured, whole: ir.Value, alone: ir.Value, padding: Padding) -> None:
-    """Let an op read a tensor that is not padded as if it were.
+def padded_on_read(alone: ir.Value, padding: Padding) -> ir.Value:
+    """A `linalg.generic` that makes the padded tensor out of what is alone in its interior.
 
-    Args:
-        reader: The op; one that is no `linalg.generic` becomes one.
-        whole: Its operand, the padded tensor.
-        alone: The tensor without padding.
-        padding: Of the one against the other.
+    At the current insertion point and location. In the dispatch that reads it, IREE fuses it into a reader
+    that is a `linalg.generic`; for any other, whose own code stays as it is, it makes what each tile reads.
     """
-    op = reader.op
-    read = [index for index, value in enumerate(op.operands) if value == whole]
-    kept = [index for index in range(len(op.operands)) if index not in read]
-    with ir.InsertionPoint(op), op.location:
-        outside = constant(padding.level)
-        maps = [ir.AffineMap.get(reader.loops, 0, list(exprs)) for exprs in reader.maps]
-        *inputs, into = (op.operands[index] for index in kept)
-        made = generic([maps[index] for index in kept], inputs, into)
-    old, new = op.regions[0].blocks[0], made.regions[0].blocks[0]
-    now = {old.arguments[index]: new.arguments[place] for place, index in enumerate(kept)}
-    with ir.InsertionPoint(new), op.location:
-        loops = [_index("linalg.index", dim=_number(64, loop)) for loop in range(reader.loops)]
-        for index in read:
-            at = [_index("affine.apply", *loops, map=_map(reader, expr)) for expr in reader.maps[index]]
-            now[old.arguments[index]] = _guarded(alone, at, padding, outside)
-    for inner in old.operations:
-        copy_into(new, inner.operation, now)
-    op.results[0].replace_all_uses_with(made.results[0])
-    op.erase()
+    outside = constant(padding.level)
+    rank = len(padding.shape)
+    around = empty(ir.RankedTensorType.get(padding.shape, outside.type))
+    made = generic([ir.AffineMap.get_identity(rank)], [], around)
+    with ir.InsertionPoint(made.regions[0].blocks[0]):
+        at = [_index("linalg.index", dim=_number(64, loop)) for loop in range(rank)]
+        ir.Operation.create("linalg.yield", operands=[_guarded(alone, at, padding, outside)])
+    return made.results[0]
 
 
 def _guarded(tensor: ir.Value, at: Sequence[ir.Value], padding: Padding, outside: ir.Value) -> ir.Value:
@@ -87,10 +72,6 @@ def _guarded(tensor: ir.Value, at: Sequence[ir.Value], padding: Padding, outside
     with ir.InsertionPoint(choice.regions[1].blocks.append()):
         ir.Operation.create("scf.yield", operands=[outside])
     return choice.results[0]
-
-
-def _map(reader: Structured, expr: ir.AffineExpr) -> ir.Attribute:
-    return ir.AffineMapAttr.get(ir.AffineMap.get(reader.loops, 0, [expr]))
 
 
 def _index(name: str, *operands: ir.Value, **attributes: ir.Attribute) -> ir.Value:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from serenity_mlir.dialect_passes.flow.form_dispatch_regions import REGION
-from serenity_mlir.dialect_passes.flow.guarded_read import Padding, read_guarded
+from serenity_mlir.dialect_passes.flow.form_dispatch_regions import REGION, form
+from serenity_mlir.dialect_passes.flow.guarded_read import Padding, padded_on_read
 from serenity_mlir.dialect_passes.flow.interior import Box, box_of, interior_of
-from serenity_mlir.dialect_passes.flow.slices import pads_constant
+from serenity_mlir.dialect_passes.flow.slices import pads_constant, slice_with
+from serenity_mlir.dialect_passes.linalg.macs import guarded_work
 from serenity_mlir.dialect_passes.linalg.quantization import erase_dead, producer
 from serenity_mlir.dialect_passes.linalg.rewrite import Refusal, Site, apply_sites
 from serenity_mlir.dialect_passes.linalg.structured import Structured, structured
@@ -27,8 +28,8 @@ PATTERN = "pad-on-read"
 class PadOnReadPass(Pass[list[str]]):
     """Lets convolutions and pools read what is not padded, and the constant outside of it.
 
-    It costs a comparison for each element read, and vectors where there were any: for depthwise
-    convolutions about what the padded copy costs, for others several times that. Belongs after
+    The padded tensor becomes an op in each reader's dispatch, of which IREE makes as much as a tile reads.
+    It costs a comparison for each element of each tile. Belongs after
     `serenity-form-dispatch-regions`; what a region stores in the interior of a padded tensor is
     stored alone then. Integers stay bit-exact; floats may be summed in another order.
     """
@@ -69,8 +70,12 @@ class _Padded:
 
 
 def find(module: ir.Operation) -> Iterator[Site | Refusal]:
-    """Padded tensors, with a site where all readers are reductions or read the interior alone."""
-    for op in nested_ops(module):
+    """Padded tensors, with a site where all readers are reductions or read the interior alone.
+
+    Last ones first: a reader whose result only a pad reads is stored in that one's interior, if it is still
+    there.
+    """
+    for op in reversed(list(nested_ops(module))):
         padded = _padded(op)
         if padded is None:
             continue
@@ -79,7 +84,8 @@ def find(module: ir.Operation) -> Iterator[Site | Refusal]:
             yield Refusal(PATTERN, op, reason)
         elif readers:
             exact = all(_of_integers(reader.op) for reader in readers)
-            yield Site(PATTERN, op, exact, partial(_unpad, padded), tuple(reader.op for reader in readers))
+            work = sum(guarded_work(reader, op.results[0]) for reader in readers)
+            yield Site(PATTERN, op, exact, partial(_unpad, padded), work)
 
 
 def _padded(op: ir.Operation) -> _Padded | None:
@@ -138,7 +144,18 @@ def _unpad(padded: _Padded) -> None:
         if user.name == "tensor.extract_slice":
             user.results[0].replace_all_uses_with(alone)
             user.erase()
-        elif (reader := structured(user)) is not None:
-            read_guarded(reader, whole, alone, around)
+        else:
+            _pad_for(user, whole, alone, around)
     if padded.made.name != REGION:
         erase_dead(padded.made)
+
+
+def _pad_for(reader: ir.Operation, whole: ir.Value, alone: ir.Value, around: Padding) -> None:
+    """Make a reduction's padded operand in its own dispatch."""
+    with ir.InsertionPoint(reader), reader.location:
+        made = padded_on_read(alone, around)
+    for index, value in enumerate(list(reader.operands)):
+        if value == whole:
+            reader.operands[index] = made
+    if reader.parent.name != REGION:
+        form(slice_with(reader, made.owner.operation))

@@ -20,14 +20,14 @@ class Site:
         anchor: The op that is replaced. No two sites of a pattern have the same.
         exact: Whether results stay bit-identical; False where sums are reassociated.
         apply: Do it. The module is valid before and after.
-        slows: Reductions whose code gets slower by it.
+        work: What it adds to the time of an inference, as multiply-accumulates that would take as long.
     """
 
     pattern: str
     anchor: ir.Operation
     exact: bool
     apply: Callable[[], None]
-    slows: tuple[ir.Operation, ...] = ()
+    work: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
