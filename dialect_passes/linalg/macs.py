@@ -14,7 +14,7 @@ _PRODUCTS = frozenset({"arith.mulf", "arith.muli"})
 _COLUMNS = 4
 """Elements along the result's last dimension that IREE computes at once where vectors are short."""
 
-_FLOATS, _INTEGERS = 5.0, 1.3
+_FLOATS, _INTEGERS = 4.0, 1.3
 """Multiply-accumulates that take as long as a guarded read, which has no vectors: the most measured."""
 
 _FLOATS_OF_CHANNELS, _INTEGERS_OF_CHANNELS = 2.0, 0.1
