@@ -255,7 +255,11 @@ def print_pruning(report: PruneReport) -> None:
 
 
 def _amount(kind: Kind, value: float | None) -> str:
-    return "" if value is None else shown(kind, value).removesuffix(UNITS[kind]).strip()
+    if value is None:
+        return ""
+    if UNITS[kind] == "bytes":
+        return f"{value:,.0f} ({kib_text(value)})"
+    return shown(kind, value).removesuffix(UNITS[kind]).strip()
 
 
 def _ranking(made: Contribution) -> str:

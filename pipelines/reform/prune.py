@@ -209,6 +209,8 @@ class _Pruning:
         goal = dict(budgets.limits)
         stay = {(step.group, step.channel) for step in self._masking.steps[:first]}
         for attempt in range(1, _ATTEMPTS + 1):
+            if not self._masking.ranked and Budgets(goal).excess(self._estimate.of(self._masking.kept)):
+                self._masking.rank(self._ranker.rank(self._masking.masks))
             reached = self._masking.until(Budgets(goal))
             if reached:
                 self._masking.take_back(Budgets(goal), first)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from serenity_mlir.sizes import size_text
+
 Kind = Literal["macs", "memory", "energy", "latency", "ram", "rom"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 UNITS: dict[Kind, str] = {
@@ -22,14 +24,22 @@ COMPILED: tuple[Kind, ...] = ("ram", "rom")
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A budget as it is given: a number in its kind's unit, or a share of what the unpruned model takes."""
+    """A budget as it is given.
+
+    Attributes:
+        value: In the kind's unit, or a share of what the unpruned model takes.
+        relative: Whether it is such a share.
+        towards: How far to go from the unpruned model to there, 0 to 1.
+    """
 
     value: float
     relative: bool = False
+    towards: float = 1.0
 
     def of(self, whole: float) -> float:
         """The budget, where the unpruned model takes `whole`."""
-        return self.value * whole if self.relative else self.value
+        there = self.value * whole if self.relative else self.value
+        return there if there >= whole or self.towards == 1.0 else whole - (whole - there) * self.towards
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +63,6 @@ class Budgets:
 
 def shown(kind: Kind, value: float) -> str:
     """A figure with its unit, for people."""
-    whole = kind in ("macs", "memory", "ram", "rom")
-    return f"{value:,.0f} {UNITS[kind]}" if whole else f"{value:.6g} {UNITS[kind]}"
+    if UNITS[kind] == "bytes":
+        return size_text(round(value))
+    return f"{value:,.0f} MACs" if kind == "macs" else f"{value:.6g} {UNITS[kind]}"

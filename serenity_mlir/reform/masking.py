@@ -89,6 +89,11 @@ class Masking:
             self._norms[group] = normalised(ranking.scores)
 
     @property
+    def ranked(self) -> bool:
+        """Whether it is known what to mask first."""
+        return bool(self._rankings)
+
+    @property
     def kept(self) -> dict[int, int]:
         """How many channels of each group are left."""
         return {group: int(mask.sum()) for group, mask in self.masks.items()}

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from serenity_mlir.reform.groups import ChannelGroup, Member
+from serenity_mlir.reform.groups import ChannelGroup, GroupMasks, Member
 
 
 def uniform_groups(groups: Sequence[ChannelGroup]) -> tuple[ChannelGroup, ...]:
@@ -19,7 +20,25 @@ def uniform_groups(groups: Sequence[ChannelGroup]) -> tuple[ChannelGroup, ...]:
     Returns:
         Groups numbered from 0, for `gates_of` as well as for costs.
     """
-    parts: list[ChannelGroup] = []
+    return tuple(_part(group, channels, number) for number, (group, channels) in enumerate(_parts(groups)))
+
+
+def whole_masks(groups: Sequence[ChannelGroup], masks: GroupMasks) -> dict[int, npt.NDArray[np.bool_]]:
+    """Masks of the groups themselves, of masks of all their parts.
+
+    Args:
+        groups: Of which `uniform_groups` made parts.
+        masks: By part.
+    """
+    found = {group.id: np.ones(group.size, dtype=bool) for group in groups if group.prunable}
+    for number, (group, channels) in enumerate(_parts(groups)):
+        found[group.id][channels] = masks[number]
+    return found
+
+
+def _parts(groups: Sequence[ChannelGroup]) -> list[tuple[ChannelGroup, npt.NDArray[np.intp]]]:
+    """For each part the group that it is of, and which of its channels."""
+    parts = []
     for group in groups:
         if not group.prunable:
             continue
@@ -30,12 +49,12 @@ def uniform_groups(groups: Sequence[ChannelGroup]) -> tuple[ChannelGroup, ...]:
             ]
         )
         _, kind = np.unique(held, axis=1, return_inverse=True)
-        for index in dict.fromkeys(kind.ravel().tolist()):
-            parts.append(_part(group, np.flatnonzero(kind.ravel() == index), len(parts)))
-    return tuple(parts)
+        kinds = kind.ravel()
+        parts += [(group, np.flatnonzero(kinds == index)) for index in dict.fromkeys(kinds.tolist())]
+    return parts
 
 
-def _part(group: ChannelGroup, channels: np.ndarray, number: int) -> ChannelGroup:
+def _part(group: ChannelGroup, channels: npt.NDArray[np.intp], number: int) -> ChannelGroup:
     """Those channels of a group, as a group of their own."""
     if len(channels) == group.size:
         return replace(group, id=number)
