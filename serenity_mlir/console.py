@@ -238,7 +238,8 @@ def print_pruning(report: PruneReport) -> None:
         channels = sum(group.size for group in variant.groups)
         left = sum(group.kept for group in variant.groups)
         rows.append(["channels", f"{channels:,}", f"{left:,}", f"{left / channels:.1%}", "", ""])
-        title = f"{report.model.path}  (profile {report.profile}, method {report.method})"
+        name = f", variant {variant.name}" if variant.name else ""
+        title = f"{report.model.path}  (profile {report.profile}, method {report.method}{name})"
         print_table(title, ("", "unpruned", "pruned", "left", "budget", "holds"), rows)
         print_line(
             f"equals {variant.proof.reference}: largest difference {variant.proof.max_abs:.3g} absolute, "
@@ -248,6 +249,14 @@ def print_pruning(report: PruneReport) -> None:
             print_line(f"  {item.channels} channels of '{item.tensor}' stay: {item.reason}")
         if len(variant.stays) > _SHOWN:
             print_line(f"  and others of {len(variant.stays) - _SHOWN} tensors")
+    if report.family is not None:
+        (alone, together), (code_alone, code) = report.family.weights, report.family.code
+        print_line(
+            f"one artefact of {len(report.variants)} variants: weights {size_text(together)}, "
+            f"{together / max(alone, 1):.3f}x the largest variant's; code {size_text(code)}, the largest's "
+            f"{size_text(code_alone)}; {report.family.slice_copies} copies of slices, "
+            f"{size_text(report.family.copied)}"
+        )
     print_line(f"{scores.measure}: {scores.meaning}; {scores.samples:,} samples, run by {scores.engine}")
     print_line(f"channels ranked by {_ranking(report.contribution)}; {report.seconds:.1f} s in all")
     for warning in report.warnings:

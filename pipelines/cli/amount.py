@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,12 +23,7 @@ class AmountType(_Base):
         """The amount that `value` says; a usage error if it is no number, negative or not finite."""
         if isinstance(value, Amount):
             return value
-        text = str(value).strip()
-        relative = text.endswith("%")
         try:
-            number = float(text.removesuffix("%").replace("_", ""))
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number) or number < 0:
-            self.fail(f"{value} is neither a number nor a percentage.", param, ctx)
-        return Amount(number / 100, relative=True) if relative else Amount(number)
+            return Amount.read(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)

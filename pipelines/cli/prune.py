@@ -10,6 +10,7 @@ import click
 
 from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded, UsageError
+from serenity_mlir.pipelines.cli import prune_family
 from serenity_mlir.pipelines.cli.amount import AmountType
 from serenity_mlir.pipelines.cli.prune_static import run_static, split_static, static_options
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET
@@ -58,6 +59,7 @@ def _budgets(command: Any) -> Any:
     show_default=True,
     help="Which channels go: those of least priority for what they save, or a baseline.",
 )
+@prune_family.family_options
 @static_options
 @click.option(
     "--profile",
@@ -121,6 +123,8 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
     report: Path | None,
     plot: Path | None,
     debug: bool,
+    variants: int | None,
+    budgets_file: Path | None,
     training: dict[str, Any] | None,
     **budgets: Amount | None,
 ) -> None:
@@ -133,14 +137,17 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
     from serenity_mlir.views.figures import plot_format  # noqa: PLC0415
 
     given = {kind: amount for kind in KINDS if (amount := budgets[f"budget_{kind}"]) is not None}
-    if not given:
+    family = prune_family.wanted(given, variants, budgets_file)
+    if not given and family is None:
         raise UsageError(
             "no budget is given", hint=f"give any of {', '.join(f'--budget-{k}' for k in KINDS)}"
         )
-    if output.suffix not in _FORMATS:
-        raise UsageError(
-            f"no model is written as '{output.suffix}'", hint=f"name a file {', '.join(_FORMATS)}"
-        )
+    formats = _FORMATS if family is None else prune_family.FORMATS
+    if output.suffix not in formats:
+        what = "no model is" if family is None else "variants are not"
+        raise UsageError(f"{what} written as '{output.suffix}'", hint=f"name a file {', '.join(formats)}")
+    if family is not None and training is not None:
+        raise UsageError("--static trains one variant", hint="leave out --variants and --budgets")
     files = [path for path in (output, report, plot) if path is not None]
     if len(set(files)) < len(files):
         raise UsageError("two outputs name one file", hint="give them names of their own")
@@ -165,21 +172,28 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
             pruned = prune(
                 model,
                 calibration,
-                [given],
+                [given] if family is None else family.budgets,
                 PruneOptions(
                     method=cast("Method", method),
                     profile=profile,
                     seed=seed,
+                    names=() if family is None else family.names,
                     compile=replace(compiling, progress=progress),
                     always_compile=vmfb,
                 ),
             )
-    figures = pruned.report
-    contents = {} if report is None else {report: figures.to_json()}
+    figures, contents = pruned.report, {}
+    if not any(variant.missed for variant in figures.variants):
+        if family is None:
+            contents[output] = _artefact(pruned.variants[0], output)
+        else:
+            contents[output], figures = prune_family.family_artefact(
+                model, pruned, family.names, output, compiling
+            )
+    if report is not None:
+        contents[report] = figures.to_json()
     if plot is not None and form is not None:
         contents[plot] = plot_pruning(figures, form)
-    if not figures.variants[0].missed:
-        contents[output] = _artefact(pruned.variants[0], output)
     write_outputs(contents)
     console.print_pruning(figures)
     _hold(figures)

@@ -10,6 +10,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.compile import CompileOptions, noted
 from serenity_mlir.pipelines.reform.calibration import read_calibration
@@ -48,6 +50,7 @@ class PruneOptions:
         method: How channels are chosen.
         profile: Of the device, by name or file.
         seed: Of random choices.
+        names: Of the variants, where they are to have any.
         compile: How variants are compiled, where RAM or ROM is budgeted.
         always_compile: Also where neither is.
     """
@@ -55,6 +58,7 @@ class PruneOptions:
     method: Method = "pi"
     profile: str = DEFAULT_PROFILE
     seed: int = 0
+    names: Sequence[str] = ()
     compile: CompileOptions = field(default_factory=lambda: CompileOptions(emit="mlir"))
     always_compile: bool = False
 
@@ -150,7 +154,11 @@ class _Pruning:
         for amounts in self._budgets:
             limits = {kind: amount.of(unpruned.measured[kind]) for kind, amount in amounts.items()}
             found.append(self._variant(Budgets(limits)))
-        return Pruned(tuple(item for item, _ in found), self._report([info for _, info in found]))
+        infos = [info for _, info in found]
+        if self._options.names:
+            named = zip(infos, self._options.names, strict=True)
+            infos = [msgspec.structs.replace(info, name=name) for info, name in named]
+        return Pruned(tuple(item for item, _ in found), self._report(infos))
 
     def _variant(self, budgets: Budgets) -> tuple[PrunedVariant, reports.Variant]:
         first = len(self._masking.steps)

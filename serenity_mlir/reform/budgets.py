@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -35,6 +36,22 @@ class Amount:
     value: float
     relative: bool = False
     towards: float = 1.0
+
+    @classmethod
+    def read(cls, text: str) -> Amount:
+        """`12.6e6`, or `50%`.
+
+        Raises:
+            ValueError: It is neither a number nor a percentage, negative or not finite.
+        """
+        relative = text.strip().endswith("%")
+        try:
+            number = float(text.strip().removesuffix("%").replace("_", ""))
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number) or number < 0:
+            raise ValueError(f"{text} is neither a number nor a percentage.")
+        return cls(number / 100, relative=True) if relative else cls(number)
 
     def of(self, whole: float) -> float:
         """The budget, where the unpruned model takes `whole`."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from serenity_mlir.reform.budgets import Kind
+from serenity_mlir.reform import family as families
+from serenity_mlir.reform.budgets import KINDS, Kind
 from serenity_mlir.report import ModelInfo, Verification
 
 PRUNE_SCHEMA_VERSION = 1
@@ -130,6 +132,7 @@ class Variant(msgspec.Struct, frozen=True, omit_defaults=True):
         layers: What they cost, those that are left unpruned too.
         stays: What could not leave.
         proof: The pruned network beside the masked one, op by op, on calibration data.
+        name: Of its function, where several variants are one artefact.
     """
 
     budgets: dict[Kind, float]
@@ -139,6 +142,23 @@ class Variant(msgspec.Struct, frozen=True, omit_defaults=True):
     layers: list[LayerCost]
     stays: list[Stays]
     proof: Verification
+    name: str = ""
+
+
+class FamilyInfo(msgspec.Struct, frozen=True):
+    """Several variants in one artefact.
+
+    Attributes:
+        weights: Bytes of constants: of the largest variant compiled alone, of the artefact.
+        code: Bytes of machine code, likewise.
+        slice_copies: Dispatches that do nothing but copy parts of shared constants, in all variants.
+        copied: Bytes that they store.
+    """
+
+    weights: tuple[int, int]
+    code: tuple[int, int]
+    slice_copies: int
+    copied: int
 
 
 class PruneReport(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -152,6 +172,7 @@ class PruneReport(msgspec.Struct, frozen=True, omit_defaults=True):
         variants: From the largest to the smallest.
         path: From the unpruned network to the smallest variant.
         seconds: Of everything.
+        family: What all variants take together, where they are one artefact.
     """
 
     schema_version: int
@@ -165,8 +186,29 @@ class PruneReport(msgspec.Struct, frozen=True, omit_defaults=True):
     variants: list[Variant]
     path: list[Point]
     seconds: float
+    family: FamilyInfo | None = None
     warnings: list[str] = []
 
     def to_json(self) -> bytes:
         """The report as indented JSON."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
+
+    def table(self) -> list[families.Variant]:
+        """Its variants for `family.pick`, the largest first."""
+        return [
+            families.Variant(
+                item.name,
+                {kind: value for kind in KINDS if (value := getattr(item.figures, kind)) is not None},
+                item.figures.score,
+            )
+            for item in self.variants
+        ]
+
+
+def read_prune_report(path: Path) -> PruneReport:
+    """Read a report back.
+
+    Raises:
+        msgspec.ValidationError: It is no report of this version.
+    """
+    return msgspec.json.decode(path.read_bytes(), type=PruneReport)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import onnx
 import pytest
+from iree import runtime
 from plain_chains import POOL, chain
 from reform_harness import run
 
 from serenity_mlir.pipelines.cli.main import main
 from serenity_mlir.pipelines.importing.source import TensorIO
+from serenity_mlir.pipelines.reform.prune import PruneOptions, prune
 from serenity_mlir.pipelines.verify import run_compiled
-from serenity_mlir.reform.report import PruneReport
+from serenity_mlir.reform.budgets import Amount, Kind, shown
+from serenity_mlir.reform.family import pick
+from serenity_mlir.reform.report import read_prune_report
 
 IMAGE = (2, 8, 8)
 
@@ -34,10 +37,6 @@ def arguments(tmp_path: Path) -> list[str]:
     ]
 
 
-def read(path: Path) -> PruneReport:
-    return msgspec.json.decode(path.read_bytes(), type=PruneReport)
-
-
 def test_a_pruned_model_and_its_figures(
     tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -45,7 +44,7 @@ def test_a_pruned_model_and_its_figures(
     options = ["--budget-macs", "50%", "--budget-energy", "1e6", "--profile", "paper-fit"]
     files = ["-o", str(out), "--report", str(report), "--plot", str(plot)]
     assert main([*arguments, *options, *files]) == 0
-    found = read(report)
+    found = read_prune_report(report)
     (variant,) = found.variants
     assert variant.budgets == {"macs": found.unpruned.macs / 2, "energy": 1e6}
     assert variant.figures.macs <= found.unpruned.macs / 2
@@ -76,12 +75,15 @@ def test_out_of_reach(tmp_path: Path, arguments: list[str], capsys: pytest.Captu
     budgets = ["--budget-macs", "1%", "--budget-memory", "90%", "--budget-ram", "100"]
     assert main([*arguments, *budgets, "-o", str(out), "--report", str(report)]) == 3
     assert not out.exists()
-    (variant,) = read(report).variants
+    (variant,) = read_prune_report(report).variants
     assert {item.kind for item in variant.missed} == {"macs", "ram"}
     said = capsys.readouterr().err
     for item in variant.missed:
-        assert f"{item.kind} comes down to {item.reached:,.0f}" in said
-        assert f"{item.reached / item.limit - 1:.1%} more than the budget of {item.limit:,.0f}" in said
+        assert f"{item.kind} comes down to {shown(item.kind, item.reached)}" in said
+        assert (
+            f"{item.reached / item.limit - 1:.1%} more than the budget of {shown(item.kind, item.limit)}"
+            in said
+        )
 
 
 @pytest.mark.parametrize(
@@ -118,3 +120,77 @@ def test_a_model_without_channels_to_remove(
     said = capsys.readouterr().err
     assert "no channel can be removed" in said
     assert "is an output of the network" in said
+
+
+def entry(vmfb: Path, name: str, x: np.ndarray) -> np.ndarray:
+    config = runtime.Config(device=runtime.get_driver("local-sync").create_default_device())
+    module = runtime.load_vm_module(
+        runtime.VmModule.copy_buffer(config.vm_instance, vmfb.read_bytes()), config
+    )
+    return np.asarray(module[name](x).to_host()).copy()
+
+
+def test_variants_in_one_artefact(
+    tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    vmfb, report, budgets = tmp_path / "all.vmfb", tmp_path / "report.json", tmp_path / "budgets.json"
+    budgets.write_text('[{"name": "large", "macs": "90%"}, {"name": "small", "macs": "50%", "memory": 5000}]')
+    files = ["-o", str(vmfb), "--report", str(report)]
+    assert main([*arguments, "--budgets", str(budgets), *files]) == 0
+    found = read_prune_report(report)
+    large, small = found.table()
+    assert (large.name, small.name) == ("large", "small")
+    assert found.family is not None
+    assert found.family.weights[1] <= 1.05 * found.family.weights[0]
+    assert "one artefact of 2 variants" in capsys.readouterr().err
+
+    amounts = [Amount.read("90%"), Amount.read("50%"), Amount.read("5000")]
+    wanted: list[dict[Kind, Amount]] = [{"macs": amounts[0]}, {"macs": amounts[1], "memory": amounts[2]}]
+    alone = prune(tmp_path / "model.onnx", tmp_path / "data.npz", wanted, PruneOptions(method="random"))
+    x = np.load(tmp_path / "data.npz")["x"][:1]
+    for variant, name in zip(alone.variants, ("large", "small"), strict=True):
+        np.testing.assert_allclose(entry(vmfb, name, x), run(variant.model, {"x": x})[0], atol=1e-5)
+
+    assert pick([large, small], {"macs": small.measured["macs"]}) == small
+    assert pick([large, small], {"macs": small.measured["macs"] - 1}) is None
+    best = max((large, small), key=lambda item: item.accuracy or 0.0)
+    assert pick([large, small], {}) in (best, large)
+
+
+def test_variants_from_the_unpruned_model_to_the_budgets(tmp_path: Path, arguments: list[str]) -> None:
+    report = tmp_path / "report.json"
+    options = ["--budget-macs", "40%", "--variants", "3"]
+    assert main([*arguments, *options, "-o", str(tmp_path / "all.mlirbc"), "--report", str(report)]) == 0
+    found = read_prune_report(report)
+    whole = found.unpruned.macs
+    assert [item.name for item in found.variants] == ["v0", "v1", "v2"]
+    assert [item.budgets["macs"] for item in found.variants] == pytest.approx(
+        [whole, 0.7 * whole, 0.4 * whole]
+    )
+    assert found.variants[0].figures.macs == whole
+    assert main(["compile", str(tmp_path / "all.mlirbc"), "-o", str(tmp_path / "all.vmfb")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ('[{"macs": "50%"}]', ["--budget-macs", "1"], "--budgets gives all budgets"),
+        ("[]", [], "lists no variant"),
+        ("{}", [], "no list of budgets"),
+        ('[{"flops": 1}]', [], "no budget 'flops'"),
+        ('[{"macs": "many"}]', [], "neither a number nor a percentage"),
+        ('[{"macs": 1}]', ["-o", "out.onnx"], "variants are not written as '.onnx'"),
+    ],
+)
+def test_budgets_files_that_are_none(  # noqa: PLR0913, PLR0917  (fixtures)
+    tmp_path: Path,
+    arguments: list[str],
+    text: str,
+    options: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "budgets.json").write_text(text)
+    files = ["--budgets", str(tmp_path / "budgets.json"), "-o", str(tmp_path / "all.vmfb")]
+    assert main([*arguments, *files, *options]) == 2
+    assert said in capsys.readouterr().err
