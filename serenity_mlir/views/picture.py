@@ -25,6 +25,7 @@ _KIB = 1024
 # Boxes have an edge and a name where there are few enough to tell them apart.
 _EDGED, _NAMED = 400, 60
 _BINS = 60
+_HEADROOM = 1.16  # for the legend
 _SLIM = {"handlelength": 1.0, "columnspacing": 1.0, "borderaxespad": 0.0}
 
 
@@ -66,11 +67,12 @@ def _live(axes: Axes, region: RegionTimeline) -> None:
         label = f"{name}: peak {size_text(course.peak)} at step {at}"
         axes.plot(at + 0.5, course.peak / _KIB, "v", color=colour, markersize=7, label=label, clip_on=False)
     axes.set_title("Live memory", fontsize=11)
-    axes.set(xlabel="step", ylabel="live, KiB", ylim=(0, None))
+    highest = max(region.before.peak, region.after.peak, 1) / _KIB
+    axes.set(xlabel="step", ylabel="live, KiB", ylim=(0, _HEADROOM * highest))
     axes.set_xlim(0, max(len(region.before.steps), len(region.after.steps)))
     _ticks(axes)
     axes.grid(axis="y", alpha=0.25)
-    axes.legend(fontsize=9, framealpha=0.85)
+    axes.legend(fontsize=9, frameon=False, loc="upper right", ncols=2, **_SLIM)
 
 
 def _arena(axes: Axes, course: Course, name: str, strong: str, extent: int) -> None:
@@ -85,7 +87,9 @@ def _arena(axes: Axes, course: Course, name: str, strong: str, extent: int) -> N
     boxes = [_box(item) for item in placed]
     axes.add_collection(PolyCollection(boxes, facecolors=colours, edgecolors="white", linewidths=width))
     size = "not planned" if course.arena is None else size_text(course.arena)
-    axes.set(xlabel="step", ylabel="offset, KiB", xlim=(0, len(course.steps)), ylim=(0, extent * 1.16 / _KIB))
+    axes.set(
+        xlabel="step", ylabel="offset, KiB", xlim=(0, len(course.steps)), ylim=(0, _HEADROOM * extent / _KIB)
+    )
     axes.set_title(f"Arena, {name}: {size}", fontsize=11)
     _ticks(axes)
     if course.arena:
@@ -127,15 +131,15 @@ def _orders(axes: Axes, shown: Shown, region: RegionTimeline) -> None:
     bound = shown.info(region).lower_bound
     if bound is not None:
         # Below the line of the order as compiled, and wider: where it is optimal, both are seen.
-        label = f"lower bound, no order needs less: {size_text(bound)}"
-        axes.axvline(bound / _KIB, color=BOUND, alpha=0.4, linewidth=6, label=label)
+        label = f"lower bound: {size_text(bound)}"
+        axes.axvline(bound / _KIB, color=BOUND, alpha=0.4, linewidth=6, ymax=1 / _HEADROOM, label=label)
     for course, colour, name in ((region.before, BEFORE, "file order"), (region.after, AFTER, "as compiled")):
         label = f"{name}: {size_text(course.peak)}"
-        axes.axvline(course.peak / _KIB, color=colour, linewidth=1.8, label=label)
-    axes.set(xlabel="peak, KiB", ylabel="orders", xlim=(0, None))
+        axes.axvline(course.peak / _KIB, color=colour, linewidth=1.8, ymax=1 / _HEADROOM, label=label)
+    axes.set(xlabel="peak, KiB", ylabel="orders", xlim=(0, None), ylim=(0, _HEADROOM * axes.get_ylim()[1]))
     axes.set_title(title, fontsize=11)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.legend(fontsize=9, framealpha=0.85)
+    axes.legend(fontsize=9, frameon=False, loc="upper right", ncols=3, **_SLIM)
 
 
 def _ends(buffers: Sequence[Lifetime]) -> list[int]:

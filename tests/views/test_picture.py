@@ -40,7 +40,7 @@ def test_peaks_arenas_and_bound_are_named(shown: Shown, text: str) -> None:
         assert f">{name}: peak {size_text(course.peak)} at step {course.peak_step}<" in text
         assert f">Arena, {name}: {size_text(course.arena or 0)}<" in text
         assert f">{name}: {size_text(course.peak)}<" in text
-    assert f"no order needs less: {size_text(shown.info(region).lower_bound or 0)}<" in text
+    assert f">lower bound: {size_text(shown.info(region).lower_bound or 0)}<" in text
     assert ">Peaks of 20 random legal orders (seed 0)<" in text
     assert "&lt;model&gt; &amp; more.onnx (generic)" in text
 
