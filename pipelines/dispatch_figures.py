@@ -8,6 +8,7 @@ from serenity_mlir.dialect_passes.flow import pad_on_read
 from serenity_mlir.dialect_passes.flow.dispatches import Dispatch
 from serenity_mlir.pipelines.choose_rewrites import Choice
 from serenity_mlir.report import DispatchInfo, Reason
+from serenity_mlir.sizes import size_text
 
 
 def dispatch_infos(found: Sequence[Dispatch], choice: Choice | None) -> list[DispatchInfo]:
@@ -41,7 +42,7 @@ def dispatch_infos(found: Sequence[Dispatch], choice: Choice | None) -> list[Dis
 def _reasons(choice: Choice) -> list[Reason]:
     reasons = []
     for key, saved in choice.taken.items():
-        words = "not tried without it" if saved is None else f"without it {saved:,} bytes more"
+        words = "not tried without it" if saved is None else f"without it {size_text(saved)} more"
         reasons.append(_reason(key, words, taken=True))
     left = (item for item in choice.considered if item.key not in choice.taken)
     return [*reasons, *(_reason(item.key, item.reason, taken=False) for item in left)]

@@ -37,6 +37,7 @@ from serenity_mlir.pipelines.iree_types import quoted
 from serenity_mlir.pipelines.order_execution import order_execution
 from serenity_mlir.report import Footprint, Rewrite, Stock
 from serenity_mlir.schedulers import DEFAULT_METHOD
+from serenity_mlir.sizes import size_text
 from serenity_mlir.timeline import Source
 
 _TENSOR = "iree-stream-tensor-transformation-pipeline"
@@ -359,8 +360,8 @@ def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan], unchecke
         own = _own_peak(item)
         if own is not None and packed is not None and packed != own:
             out.append(
-                f"region {item.region}: the schedule was chosen for a peak of {own} bytes, "
-                f"but IREE packs {packed}: the order is legal, its optimality is not proven"
+                f"region {item.region}: the schedule was chosen for a peak of {size_text(own)}, "
+                f"but IREE packs {size_text(packed)}: the order is legal, its optimality is not proven"
             )
     return out
 

@@ -145,7 +145,7 @@ def compile_command(**options: Any) -> None:
     help="Write the arena in minimalloc's format.",
 )  # fmt: skip
 @view_options
-@click.option("--traffic", is_flag=True, help="Also show off-chip traffic at 32 to 256 KB on chip.")
+@click.option("--traffic", is_flag=True, help="Also show off-chip traffic at 32 to 256 KiB on chip.")
 @click.option("--dispatches", is_flag=True, help="Also show each dispatch, and what crosses its boundary.")
 @click.option(
     "--jobs",

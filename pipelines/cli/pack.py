@@ -11,6 +11,7 @@ import click
 from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded
 from serenity_mlir.pipelines.cli.seconds import Seconds
+from serenity_mlir.sizes import size_text
 
 if TYPE_CHECKING:
     from serenity_mlir.arena.extent import Placed
@@ -58,19 +59,22 @@ def pack(  # noqa: PLR0913  (one parameter an option of the command)
         raise _over_capacity(str(buffers), arena, capacity, ended=arena.seconds < time_limit)
     placed = [replace(record, offset=offset) for record, offset in zip(records, arena.offsets, strict=True)]
     write_outputs({output: to_csv(placed).encode()})
-    proof = "proven minimal" if arena.optimal else f"no plan needs less than {arena.lower_bound:,}"
-    console.print_line(f"{len(records):,} buffers in {arena.extent:,} bytes, {proof}; {arena.seconds:.2f} s")
+    proof = "proven minimal" if arena.optimal else f"no plan needs less than {size_text(arena.lower_bound)}"
+    console.print_line(
+        f"{len(records):,} buffers in {size_text(arena.extent)}, {proof}; {arena.seconds:.2f} s"
+    )
 
 
 def _over_capacity(file: str, arena: Placed, capacity: int, *, ended: bool) -> BudgetExceeded:
+    least, found = size_text(arena.lower_bound), size_text(arena.extent)
     if arena.lower_bound > capacity:
         return BudgetExceeded(
-            f"no plan fits {capacity:,} bytes: at least {arena.lower_bound:,} are needed, which is proven",
+            f"no plan fits {size_text(capacity)}: at least {least} are needed, which is proven",
             file=file,
-            hint=f"the smallest arena found has {arena.extent:,} bytes",
+            hint=f"the smallest arena found has {found}",
         )
     return BudgetExceeded(
-        f"no plan was found that fits {capacity:,} bytes; the smallest arena found has {arena.extent:,}",
+        f"no plan was found that fits {size_text(capacity)}; the smallest arena found has {found}",
         file=file,
         hint="it is not proven that none fits, but more time finds none: take a smaller --alignment"
         if ended

@@ -26,6 +26,7 @@ from serenity_mlir.pipelines.iree_types import single_threaded
 from serenity_mlir.pipelines.lower import with_alignment
 from serenity_mlir.pipelines.scratch import VARIABLE
 from serenity_mlir.report import Footprint, Memory, Report
+from serenity_mlir.sizes import size_text
 
 _C_KEYWORDS = {
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
@@ -178,5 +179,5 @@ def _warnings(memory: Memory, measured: Measured, board: Board) -> list[str]:
         ("flash takes", memory.flash or 0, board.flash),
     ):
         if needed > has:
-            out.append(f"{what} {needed:,} bytes, the board {board.name} has {has:,}")
+            out.append(f"{what} {size_text(needed)}, the board {board.name} has {size_text(has)}")
     return out

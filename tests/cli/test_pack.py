@@ -51,7 +51,7 @@ def test_offsets_are_added(buffers: Path, tmp_path: Path, capsys: pytest.Capture
     output = tmp_path / "plan.csv"
     assert run("pack", buffers, "-o", output) == 0
     planned(buffers, output, 10)
-    assert "4 buffers in 10 bytes, proven minimal" in capsys.readouterr().err
+    assert "4 buffers in 10 bytes (0.0 KiB), proven minimal" in capsys.readouterr().err
 
 
 def test_a_plan_is_an_input_again(buffers: Path, tmp_path: Path) -> None:
@@ -75,9 +75,12 @@ def test_what_alignment_leaves_after_the_last_buffer_is_not_needed(
     arguments = ("pack", source, "-o", output, "--alignment", 64)
     assert run(*arguments, "--capacity", capacity) == 0
     planned(source, output, 74, alignment=64)
-    assert "2 buffers in 74 bytes, proven minimal" in capsys.readouterr().err
+    assert "2 buffers in 74 bytes (0.1 KiB), proven minimal" in capsys.readouterr().err
     assert run(*arguments, "--capacity", 73) == EXIT_OVER_BUDGET
-    assert "no plan fits 73 bytes: at least 74 are needed, which is proven" in capsys.readouterr().err
+    assert (
+        "no plan fits 73 bytes (0.1 KiB): at least 74 bytes (0.1 KiB) are needed, which is proven"
+        in capsys.readouterr().err
+    )
 
 
 def test_minimallocs_own_example(tmp_path: Path) -> None:
@@ -99,7 +102,9 @@ def test_a_capacity_that_nothing_fits(
     assert run("pack", source, "-o", output, "--capacity", capacity) == EXIT_OVER_BUDGET
     assert output.read_text() == "kept"
     message = capsys.readouterr().err
-    assert f"{source}: no plan fits {capacity} bytes: at least 8 are needed, which is proven" in message
+    assert (
+        f"{source}: no plan fits {capacity} bytes (0.0 KiB): at least 8 bytes (0.0 KiB) are needed" in message
+    )
     assert run("pack", source, "-o", output, "--capacity", 8) == 0
     planned(source, output, 8)
 

@@ -101,7 +101,7 @@ def test_choices_stand_where_they_were_made() -> None:
     )
     infos = dispatch_infos([one, two, copy], Choice(taken, left, 16, 8, 3))
     assert [item.why for item in infos] == [
-        [Reason("form-dispatch-region", "a", True, "without it 8 bytes more")],
+        [Reason("form-dispatch-region", "a", True, "without it 8 bytes (0.0 KiB) more")],
         [
             Reason("pad-on-read", "s, x", True, "not tried without it"),
             Reason("reuse-operand", "b #2", False, "is read later"),
