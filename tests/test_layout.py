@@ -168,7 +168,7 @@ def test_wheel_lists_every_package() -> None:
 
 @pytest.mark.parametrize("module", ["", ".pipelines.cli.contained", ".pipelines.cli.main"])
 def test_import_is_light(module: str) -> None:
-    heavy = ("iree", "matplotlib", "numpy", "onnx", "onnxruntime", "ortools", "torch")
+    heavy = ("bokeh", "iree", "matplotlib", "numpy", "onnx", "onnxruntime", "ortools", "torch")
     code = (
         f"import sys, time; start = time.process_time(); import serenity_mlir{module}\n"
         f"print(time.process_time() - start, *sorted(sys.modules.keys() & set({heavy!r})))"

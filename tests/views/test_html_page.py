@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 from shown_cases import graph_of, shown_of
 
+from serenity_mlir.pipelines.cli import main as cli
 from serenity_mlir.sizes import kib_text, size_text
 from serenity_mlir.timeline import RegionTimeline
 from serenity_mlir.views import Shown
@@ -225,3 +227,12 @@ def test_times_are_no_part_of_it(page: Page) -> None:
     report = json.loads(page.text("#data"))["report"]
     assert "seconds" not in report
     assert "seconds" not in report["schedule"]
+
+
+def test_without_bokeh_nothing_is_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "bokeh.resources", None)
+    assert cli.main(["analyze", "absent.onnx", "--html", str(tmp_path / "page.html")]) == 1
+    assert "pip install 'serenity-mlir[plot]'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
