@@ -26,6 +26,8 @@ _WEIGHTS = {
 }
 """The ops that give a network its channels, and which of their inputs the weights are."""
 
+_AFFINE = ("Add", "Sub", "Mul", "Div")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
@@ -140,12 +142,12 @@ def gates_of(network: Network, masks: GroupMasks, groups: tuple[ChannelGroup, ..
 
 
 def gated_tensor(network: Network, source: str) -> str:
-    """Where the gate of a layer belongs: behind the constant bias and batch normalisation that follow it."""
+    """Where the gate of a layer belongs: behind constant biases, scales and a normalisation."""
     while source not in network.outputs and len(network.consumers[source]) == 1:
         (node,) = network.consumers[source]
         others = [name for name in node.inputs if name and name != source]
-        constant = all(network.value(name) is not None for name in others)
-        follows = node.op == "BatchNormalization" or (node.op == "Add" and len(others) == 1)
+        constant = all(name in network.constants for name in others)
+        follows = node.op == "BatchNormalization" or (node.op in _AFFINE and node.inputs[0] != node.inputs[1])
         if not (follows and constant and network.shape(node.outputs[0]) == network.shape(source)):
             break
         source = node.outputs[0]
@@ -154,14 +156,13 @@ def gated_tensor(network: Network, source: str) -> str:
 
 def source_tensors(network: Network) -> list[str]:
     """Outputs of convolutions and products with constant weights: where a network's channels come from."""
-    constant = {name for name, tensor in network.tensors.items() if tensor.value is not None}
-    found = []
-    for node in network.nodes:
-        if node.inputs and all(name in constant for name in node.inputs if name):
-            constant.update(node.outputs)
-        elif _weight(node) in constant and network.tensors[node.outputs[0]].ranked:
-            found.append(node.outputs[0])
-    return found
+    return [
+        node.outputs[0]
+        for node in network.nodes
+        if _weight(node) in network.constants
+        and node.outputs[0] not in network.constants
+        and network.tensors[node.outputs[0]].ranked
+    ]
 
 
 def _weight(node: Node) -> str | None:

@@ -153,6 +153,16 @@ class Network:
         return {name: tuple(nodes) for name, nodes in found.items()}
 
     @cached_property
+    def constants(self) -> frozenset[str]:
+        """The tensors that are the same in every run: constants, and what is made of nothing else."""
+        found = {name for name, tensor in self.tensors.items() if tensor.value is not None}
+        for node in self.nodes:
+            random = node.op.startswith("Random") or node.op in ("Bernoulli", "Multinomial")
+            if node.inputs and not random and all(name in found for name in node.inputs if name):
+                found.update(node.outputs)
+        return frozenset(found)
+
+    @cached_property
     def by_name(self) -> Mapping[str, Node]:
         """The nodes by their names."""
         return {node.name: node for node in self.nodes}

@@ -14,7 +14,7 @@ from serenity_mlir.reform.gates import Gates, gate_axis
 from serenity_mlir.reform.groups import channel_groups, gates_of
 from serenity_mlir.reform.network import Network
 
-SIDE = 5
+SIDE = 6
 INPUT = (1, 3, SIDE, SIDE)
 
 
@@ -162,10 +162,84 @@ def shared(graph: Graph) -> None:
             graph.add(again, weights[node.input[1]][0])
 
 
+def normalised(graph: Graph) -> None:
+    x = graph.pick()
+    count = graph.channels[x]
+    kind = graph.draw(st.sampled_from(["InstanceNormalization", "LRN", "LayerNormalization", "Softmax"]))
+    if kind == "InstanceNormalization":
+        made = graph.build.op(kind, x, graph.build.weight(count), graph.build.weight(count))
+    elif kind == "LayerNormalization":
+        made = graph.build.op(kind, x, graph.build.weight(SIDE), graph.build.weight(SIDE))
+    else:
+        made = graph.build.op(kind, x, **({"size": 3} if kind == "LRN" else {"axis": -1}))
+    graph.add(made, count)
+
+
+def scaled(graph: Graph) -> None:
+    """Clipped, and divided by the mean or the largest of each channel, with or without its axes kept."""
+    x = graph.pick()
+    limits = [graph.build.constant(item, np.float32) for item in (-1, 3)]
+    clipped = graph.build.op("Clip", x, graph.draw(st.sampled_from(["", limits[0]])), limits[1])
+    axes = graph.build.constant([2, -1], np.int64)
+    kind = graph.draw(st.sampled_from(["ReduceMean", "ReduceMax", "ReduceSum"]))
+    if graph.draw(st.booleans()):
+        mean = graph.build.op(kind, x, axes)
+    else:
+        mean = graph.build.op("Unsqueeze", graph.build.op(kind, x, axes, keepdims=0), axes)
+    if graph.draw(st.booleans()):
+        shape = graph.build.constant([1, graph.channels[x], SIDE, SIDE], np.int64)
+        mean = graph.build.op("Expand", mean, shape)
+    graph.add(graph.build.op("Mul", clipped, graph.build.op("Tanh", mean)), graph.channels[x])
+
+
+def folded_space(graph: Graph) -> None:
+    """Blocks of positions as channels and back, in either order of the two."""
+    x = graph.pick()
+    deep = graph.build.op("SpaceToDepth", x, blocksize=2)
+    mixed = 4 * graph.channels[x]
+    outputs = 4 * graph.count()
+    made = graph.build.conv(deep, mixed, outputs, kernel=1)
+    mode = graph.draw(st.sampled_from(["DCR", "CRD"]))
+    graph.add(graph.build.op("DepthToSpace", made, blocksize=2, mode=mode), outputs // 4)
+
+
+def resampled(graph: Graph) -> None:
+    x = graph.pick()
+    count = graph.channels[x]
+    if graph.draw(st.booleans()):
+        scale = ["", graph.build.constant([1, 1, 2, 2], np.float32)]
+    else:
+        scale = ["", "", graph.build.constant([1, count, 2 * SIDE, 2 * SIDE], np.int64)]
+    mode = graph.draw(st.sampled_from(["nearest", "linear"]))
+    large = graph.build.op("Resize", x, *scale, mode=mode)
+    graph.add(graph.build.op("MaxPool", large, kernel_shape=[2, 2], strides=[2, 2]), count)
+
+
+def attended(graph: Graph) -> None:
+    """Positions attend to positions, in one or two heads of channels."""
+    x = graph.pick()
+    count = graph.channels[x]
+    wide = 2 * graph.count()
+    heads = graph.draw(st.sampled_from([1, 2]))
+    rows = graph.build.op("Reshape", x, graph.build.constant([0, count, SIDE * SIDE], np.int64))
+    rows = graph.build.op("Transpose", rows, perm=[0, 2, 1])
+    split = graph.build.constant([1, SIDE * SIDE, heads, wide // heads], np.int64)
+    parts = []
+    for order in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]):
+        made = graph.build.op("MatMul", rows, graph.build.weight(count, wide))
+        parts.append(graph.build.op("Transpose", graph.build.op("Reshape", made, split), perm=order))
+    weights = graph.build.op("Softmax", graph.build.op("MatMul", parts[0], parts[1]), axis=-1)
+    mixed = graph.build.op("Transpose", graph.build.op("MatMul", weights, parts[2]), perm=[0, 2, 1, 3])
+    flat = graph.build.op("Reshape", mixed, graph.build.constant([1, SIDE * SIDE, wide], np.int64))
+    back = graph.build.op("MatMul", flat, graph.build.weight(wide, count))
+    planes = graph.build.constant([1, count, SIDE, SIDE], np.int64)
+    graph.add(graph.build.op("Reshape", graph.build.op("Transpose", back, perm=[0, 2, 1]), planes), count)
+
+
 STEPS = [
     conv, conv, grouped, transposed, norm, activation, activation, combined, combined, joined, divided,
-    sliced,
-    gathered, shuffled, excited, pooled, padded, shared,
+    sliced, gathered, shuffled, excited, pooled, padded, shared, normalised, scaled, folded_space, resampled,
+    attended,
 ]  # fmt: skip
 
 

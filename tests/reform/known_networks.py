@@ -67,9 +67,27 @@ def quantised_net() -> onnx.ModelProto:
     return build.model({"x": INPUT}, y, dtype=np.int8)
 
 
+def operator_net() -> onnx.ModelProto:
+    """Convolutions of integers with zero points, depthwise in the middle."""
+    build = QuantisedBuilder(5)
+    parameters = build.constant(0.05, np.float32), build.constant(100, np.uint8)
+    value, read = build.op("QuantizeLinear", "x", *parameters), 3
+    for outputs, group in ((8, 1), (8, 8), (6, 1), (3, 1)):
+        shape = (outputs, read // group, 3, 3)
+        weight = build.constant(build.rng.integers(0, 256, shape), np.uint8)
+        scales = build.constant(0.01, np.float32), build.constant(117, np.uint8)
+        bias = build.constant(build.rng.integers(-500, 500, outputs), np.int32)
+        made = build.constant(0.07, np.float32), build.constant(90, np.uint8)
+        operands = [value, *parameters, weight, *scales, *made, bias]
+        value, read = build.op("QLinearConv", *operands, group=group, pads=[1] * 4), outputs
+        parameters = made
+    return build.model({"x": INPUT}, build.op("DequantizeLinear", value, *parameters))
+
+
 KNOWN: dict[str, Callable[[], onnx.ModelProto]] = {
     "shuffle": shuffle_net,
     "dense": dense_net,
     "excited": excited_net,
     "quantised": quantised_net,
+    "operator": operator_net,
 }

@@ -124,3 +124,13 @@ def test_gates_stand_behind_the_batch_normalisation() -> None:
     gates = gates_of(network, {0: keep})
     assert gates.keys() == {normal}
     np.testing.assert_array_equal(gates[normal], keep)
+
+
+def test_gates_stand_behind_scales_and_shifts_written_as_products_and_sums() -> None:
+    build = Builder()
+    wide, axes = build.conv("x", 3, 4), build.constant([1, 2], np.int64)
+    scaled = build.op("Mul", build.norm(wide, 4), build.op("Unsqueeze", build.weight(4), axes))
+    shifted = build.op("Add", build.weight(1, 4, 1, 1), scaled)
+    last = build.conv(build.op("Relu", shifted), 4, 2)
+    network = network_of(build.model(IMAGE, last))
+    assert gates_of(network, {0: np.array([True, False, True, True])}).keys() == {shifted}

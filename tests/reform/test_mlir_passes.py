@@ -7,10 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from channel_graphs import gates, networks
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from known_networks import KNOWN
 from reform_harness import inputs_of, random_masks, run, run_iree, run_module
 
 from serenity_mlir.dialect_passes.mlir import ir, make_context
+from serenity_mlir.dialect_passes.torch_onnx.network import apply as rewrite
 from serenity_mlir.dialect_passes.torch_onnx.network import functions
 from serenity_mlir.dialect_passes.torch_onnx.propagate_gates import PropagateGatesPass
 from serenity_mlir.dialect_passes.torch_onnx.prune_channels import PruneChannelsPass
@@ -19,6 +23,7 @@ from serenity_mlir.pipelines.importing.source import SourceModel
 from serenity_mlir.pipelines.importing.to_mlir import import_onnx
 from serenity_mlir.pipelines.reform.onnx_network import apply, network_of
 from serenity_mlir.reform.groups import channel_groups
+from serenity_mlir.reform.network import Network, Node
 from serenity_mlir.reform.removal import plan_removal
 
 
@@ -80,6 +85,40 @@ def test_pruned_ir_compiles_and_computes_the_same(name: str, tmp_path: Path) -> 
     else:
         expected = run(pruned, inputs)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * float(np.abs(expected).max()))
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.data())
+def test_random_networks_lose_the_same_in_either_form(data: st.DataObject) -> None:
+    model = data.draw(networks())
+    masks = data.draw(gates(model))
+    module = import_onnx(SourceModel(Path("model.onnx"), "", "onnx", proto=model), make_context())
+    (function,) = functions(module)
+    made = {node.name: node.outputs[0] for node in function.network.nodes}
+    network = network_of(model)
+    renamed = {made[network.producers[tensor].name]: keep for tensor, keep in masks.items()}
+    rewrite(function, plan_removal(function.network, renamed))
+    module.verify()
+    after = plan_removal(network, masks).after
+    (function,) = functions(module)
+    for found, expected in zip(by_output(function.network), by_output(after), strict=True):
+        assert found.op == expected.op
+        for mine, theirs in zip(found.inputs, expected.inputs, strict=True):
+            if theirs:
+                assert function.network.shape(mine) == after.shape(theirs)
+                np.testing.assert_array_equal(function.network.value(mine), after.value(theirs))
+
+
+def by_output(network: Network) -> list[Node]:
+    """The nodes from the outputs back to the inputs: an order that names do not change."""
+    found: dict[str, Node] = {}
+    pending = list(network.outputs)
+    while pending:
+        node = network.producers.get(pending.pop(0))
+        if node is not None and node.name not in found:
+            found[node.name] = node
+            pending += [name for name in node.inputs if name]
+    return list(found.values())
 
 
 def test_groups_are_marked_on_weights_and_results() -> None:

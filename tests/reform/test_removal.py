@@ -60,11 +60,11 @@ def test_known_networks_lose_what_they_should(name: str, share: float) -> None:
     surgery = check(model, masks, inputs_of(model))
     assert not surgery.refused or all("no other channel" in item.reason for item in surgery.refused)
     assert not [node for node in surgery.after.nodes if node.name not in surgery.before.by_name]
-    if name == "quantised":
+    if name in ("quantised", "operator"):
         check_bits(model, masks)
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", ["shuffle", "dense", "excited", "quantised"])
 def test_iree_agrees(name: str) -> None:
     model = KNOWN[name]()
     masks = random_masks(model, 0.5)
