@@ -15,6 +15,7 @@ from serenity_mlir.views.sarif import Finding
 
 # Rewrites, and buffers at the peak, that are named before the rest is counted.
 _SHOWN = 8
+_ELSE = "else remove channels by `serenity prune`, or use a smaller model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def check_budgets(
     hints = []
     for item in found:
         if item.rule == "rom-budget":
-            hints.append("quantise or prune the model")
+            hints.append("quantise the model, or remove channels by `serenity prune`")
         elif report.memory.ram is not None and budgets.ram is not None:
             hints.append(_ways_below(report, options, budgets.ram, searched=searched, measure=measure))
     text = "\n  ".join(item.message for item in found)
@@ -125,8 +126,8 @@ def _ways_below(
         ways.append("try --search fusion")
     ways += _not_taken(report)
     if ways:
-        return "\n    ".join([*ways, "else use a smaller model"])
-    return "order and arena are proven minimal: use a smaller model, or smaller tensors at the peak"
+        return "\n    ".join([*ways, _ELSE])
+    return f"order and arena are proven minimal: {_ELSE.removeprefix('else ')}"
 
 
 def _not_taken(report: Report) -> list[str]:
