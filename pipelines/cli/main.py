@@ -16,14 +16,13 @@ from serenity_mlir.pipelines.cli.bench import bench
 from serenity_mlir.pipelines.cli.diff import diff
 from serenity_mlir.pipelines.cli.pack import pack
 from serenity_mlir.pipelines.cli.prune import prune
-from serenity_mlir.pipelines.cli.seconds import Seconds
+from serenity_mlir.pipelines.cli.seconds import DEFAULT_REWRITE_LIMIT, Seconds
 from serenity_mlir.pipelines.cli.views import view_options
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET
 from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
 
 DEFAULT_TIME_LIMIT = 2.0
 DEFAULT_OUTPUT = "serenity-reports"
-DEFAULT_REWRITE_LIMIT = 20.0
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -13,6 +13,7 @@ from serenity_mlir.errors import BudgetExceeded, UsageError
 from serenity_mlir.pipelines.cli import prune_family
 from serenity_mlir.pipelines.cli.amount import AmountType
 from serenity_mlir.pipelines.cli.prune_static import run_static, split_static, static_options
+from serenity_mlir.pipelines.cli.seconds import DEFAULT_REWRITE_LIMIT, Seconds
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET
 from serenity_mlir.reform.budgets import KINDS, UNITS, Amount, Kind, shown
 from serenity_mlir.reform.profile import DEFAULT_PROFILE
@@ -86,6 +87,14 @@ def _budgets(command: Any) -> Any:
     help="Whether the arena holds inputs and outputs.",
 )
 @click.option(
+    "--rewrite-limit",
+    type=Seconds(),
+    default=DEFAULT_REWRITE_LIMIT,
+    show_default=True,
+    metavar="SECONDS",
+    help="For the choice of rewrites, each time a variant is compiled.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
@@ -119,6 +128,7 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
     seed: int,
     target: str,
     io: str,
+    rewrite_limit: float,
     output: Path,
     report: Path | None,
     plot: Path | None,
@@ -131,6 +141,7 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
     """`serenity prune`; with `training`, its static scheme."""
     from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs  # noqa: PLC0415
     from serenity_mlir.pipelines.compile import CompileOptions  # noqa: PLC0415  (heavy)
+    from serenity_mlir.pipelines.lower_rewritten import RewriteOptions  # noqa: PLC0415  (heavy)
     from serenity_mlir.pipelines.lower_stream import StreamOptions  # noqa: PLC0415  (heavy)
     from serenity_mlir.pipelines.reform.prune import PruneOptions, prune  # noqa: PLC0415  (heavy)
     from serenity_mlir.reform.plot import plot_pruning  # noqa: PLC0415
@@ -155,7 +166,11 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
     check_outputs(files)
     vmfb = output.suffix == ".vmfb"
     compiling = CompileOptions(
-        emit="vmfb" if vmfb else "mlir", target=target, stream=StreamOptions(io=io), debug_info=debug
+        emit="vmfb" if vmfb else "mlir",
+        target=target,
+        rewrite=RewriteOptions(time_limit=rewrite_limit),
+        stream=StreamOptions(io=io),
+        debug_info=debug,
     )
     if training is not None:
         pruned = run_static(

@@ -7,6 +7,9 @@ from typing import Any
 
 import click
 
+DEFAULT_REWRITE_LIMIT = 20.0
+"""For the choice of rewrites of one compilation."""
+
 
 class Seconds(click.FloatRange):
     """Seconds from 0 up: "nan" compares with no clock, and "inf" would leave searches without an end."""

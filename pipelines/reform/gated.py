@@ -42,8 +42,8 @@ class GatedModel:
         self._gates = _as_inputs(gated, tensors)
         self._run = engine(gated)
 
-    def run(self, inputs: Mapping[str, Array], gates: Gates) -> list[Array]:
-        """Outputs with `gates` on top of open ones."""
+    def run(self, inputs: Mapping[str, Array], gates: Mapping[str, Array]) -> list[Array]:
+        """Outputs with `gates` on top of open ones; any factors will do where the tensor is no quantised one."""
         values = {
             gate: gates[name].reshape(ones.shape).astype(ones.dtype) if name in gates else ones
             for name, (gate, ones) in self._gates.items()
