@@ -43,7 +43,7 @@ class GatedModel:
         self._run = engine(gated)
 
     def run(self, inputs: Mapping[str, Array], gates: Mapping[str, Array]) -> list[Array]:
-        """Outputs with `gates` on top of open ones; any factors will do where the tensor is no quantised one."""
+        """Outputs with `gates` on top of open ones; any factors will do, but for quantised tensors."""
         values = {
             gate: gates[name].reshape(ones.shape).astype(ones.dtype) if name in gates else ones
             for name, (gate, ones) in self._gates.items()
