@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx
 from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]  # ships no types
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # ships no types
+from google.protobuf.message import DecodeError
 
 _INTEGERS = (-1, 0, 1, 2, 3, 5, 7, 64, 1 << 16, (1 << 31) - 1, 1 << 31, 1 << 40, (1 << 63) - 1, -(1 << 63))
 _FLOATS = (0.0, -1.0, 0.5, 1e30, -1e30, float("inf"), float("nan"))

@@ -8,16 +8,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from serenity_mlir.errors import SerenityError
-from serenity_mlir.reform.budgets import KINDS, UNITS, shown
 from serenity_mlir.sizes import kib_text, size_text
+from serenity_mlir.views.pruning_rows import pruning_tables
 from serenity_mlir.views.rows import Table, bytes_text, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console
 
-    from serenity_mlir.reform.budgets import Kind
     from serenity_mlir.reform.report import Contribution, PruneReport
     from serenity_mlir.report import Report
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 _SHOWN = 8
 # The model's nodes that the table of dispatches names.
 _NODES = 4
-_WIDEST = 1000
-_GAP, _NARROWEST = 2, 12
 
 
 def stderr() -> Console:
@@ -63,39 +60,12 @@ def print_tables(shown: Sequence[Table]) -> None:
 
 
 def _print(shown: Table) -> None:
-    from rich import box  # noqa: PLC0415  (as above)
-    from rich import table as rich  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    from serenity_mlir.views.rich_tables import WIDEST, rich_table  # noqa: PLC0415  (as above)
 
     console = stderr()
-    table = rich.Table(
-        title=Text(shown.title),
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, _GAP - 1, 0, 0),
-        pad_edge=False,
-        show_edge=False,
-    )
-    columns = list(zip(shown.headings, *shown.rows, strict=True))
-    widest = _text_width(columns, shown.texts, console.width) if shown.texts else None
-    for index, heading in enumerate(shown.headings):
-        table.add_column(
-            Text(heading),
-            justify="right" if shown.is_figures(index) else "left",
-            no_wrap=True,
-            max_width=widest if index in shown.texts else None,
-        )
-    for row in shown.rows:
-        table.add_row(*map(Text, row))
-    console.width = _WIDEST  # figures cut short to fit a terminal are worth nothing
+    table = rich_table(shown, console.width)
+    console.width = WIDEST
     console.print(table)
-
-
-def _text_width(columns: Sequence[Sequence[str]], texts: Collection[int], width: int) -> int:
-    """What each column of text may take of a terminal's width: what figures leave over."""
-    taken = sum(max(map(len, cells)) for index, cells in enumerate(columns) if index not in texts)
-    left = width - taken - _GAP * (len(columns) - 1)
-    return max(left // len(texts), _NARROWEST)
 
 
 @contextmanager
@@ -219,28 +189,9 @@ def _print_grown(console: Console, report: Report) -> None:
 
 def print_pruning(report: PruneReport) -> None:
     """For each variant a table of what it takes beside its budgets and the unpruned model."""
-    whole, scores = report.unpruned, report.calibration
-    for variant in report.variants:
-        rows = [
-            [
-                f"{kind} ({UNITS[kind]})",
-                _amount(kind, before),
-                _amount(kind, now),
-                f"{now / before:.1%}" if before else "",
-                _amount(kind, variant.budgets.get(kind)),
-                "" if kind not in variant.budgets else "no" if now > variant.budgets[kind] else "yes",
-            ]
-            for kind in KINDS
-            if (now := getattr(variant.figures, kind)) is not None
-            and (before := getattr(whole, kind)) is not None
-        ]
-        rows.append([scores.measure, f"{whole.score:.2%}", f"{variant.figures.score:.2%}", "", "", ""])
-        channels = sum(group.size for group in variant.groups)
-        left = sum(group.kept for group in variant.groups)
-        rows.append(["channels", f"{channels:,}", f"{left:,}", f"{left / channels:.1%}", "", ""])
-        name = f", variant {variant.name}" if variant.name else ""
-        title = f"{report.model.path}  (profile {report.profile}, method {report.method}{name})"
-        print_table(title, ("", "unpruned", "pruned", "left", "budget", "holds"), rows)
+    scores = report.calibration
+    for variant, table in zip(report.variants, pruning_tables(report), strict=True):
+        print_tables([table])
         print_line(
             f"equals {variant.proof.reference}: largest difference {variant.proof.max_abs:.3g} absolute, "
             f"{variant.proof.max_rel:.3g} relative, on calibration data"
@@ -261,14 +212,6 @@ def print_pruning(report: PruneReport) -> None:
     print_line(f"channels ranked by {_ranking(report.contribution)}; {report.seconds:.1f} s in all")
     for warning in report.warnings:
         print_line(f"warning: {warning}")
-
-
-def _amount(kind: Kind, value: float | None) -> str:
-    if value is None:
-        return ""
-    if UNITS[kind] == "bytes":
-        return f"{value:,.0f} ({kib_text(value)})"
-    return shown(kind, value).removesuffix(UNITS[kind]).strip()
 
 
 def _ranking(made: Contribution) -> str:

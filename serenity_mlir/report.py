@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from serenity_mlir.presented import Presented
 from serenity_mlir.timeline import RegionTimeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from serenity_mlir.views.rows import Table
 
 SCHEMA_VERSION = 1
 
@@ -246,7 +252,7 @@ class OffChip(msgspec.Struct, frozen=True):
     after: Transfers
 
 
-class Report(msgspec.Struct, frozen=True, omit_defaults=True):
+class Report(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
     """What `--report` and `--json` write.
 
     `timeline` is the course of memory in every region of constant sizes, in program order; files
@@ -277,6 +283,12 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
         """The report as indented JSON; `timeline` only where asked for, as it grows with the model."""
         kept = self if timeline else msgspec.structs.replace(self, timeline=())
         return msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n"
+
+    def shown_tables(self) -> Sequence[Table]:
+        """See `Presented`; the steps around the peak only where it has a timeline."""
+        from serenity_mlir.views.rows import tables  # noqa: PLC0415  (it imports this module)
+
+        return tables(self)
 
 
 def read_report(path: Path) -> Report:

@@ -37,6 +37,7 @@ MAY_WRITE = (
     "pipelines/tools.py",
     "pipelines/dump_statistics.py",
 )
+FACADE = "serenity_mlir/__init__.py"
 MODULE_NAME = re.compile(r"(iree|mlir|serenity_mlir)(\.\w+)+(:\w+)?")  # as registries write it
 MAX_LINES = 400
 
@@ -94,7 +95,15 @@ def offenders(tree: str | None, forbidden: tuple[str, ...], allowed: tuple[str, 
 
 def test_core_knows_no_compiler() -> None:
     higher = ("iree", "mlir", "serenity_mlir.dialect_passes", "serenity_mlir.pipelines")
-    assert not offenders("serenity_mlir", higher)
+    assert not offenders("serenity_mlir", higher, allowed=(FACADE,))
+
+
+def test_facade_knows_one_module_above_it() -> None:
+    """Decision 0011: `serenity_mlir` itself names what programs call, and loads it when it is used."""
+    (facade,) = (source for source in sources("serenity_mlir") if source.path == FACADE)
+    above = {name for _, name in imports(facade) if name.startswith("serenity_mlir.pipelines")}
+    assert {".".join(name.split(".")[:3]) for name in above} == {"serenity_mlir.pipelines.api"}
+    assert not offenders("serenity_mlir", ("iree", "mlir", "serenity_mlir.dialect_passes"))
 
 
 def test_passes_know_no_pipeline() -> None:

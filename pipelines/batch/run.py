@@ -12,7 +12,8 @@ import msgspec
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.executors import Done, Executor
 from serenity_mlir.pipelines.batch.results import Results
-from serenity_mlir.pipelines.batch.task import Failure, Outcome, Task, failure_of, run_task
+from serenity_mlir.pipelines.batch.task import Outcome, Task, run_task
+from serenity_mlir.pipelines.cli.captured import Failure, failure_of
 from serenity_mlir.report import Report
 
 

@@ -7,24 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 from time import perf_counter
 
 import msgspec
 
-from serenity_mlir.errors import EXIT_ERROR, SerenityError
-from serenity_mlir.executors.lifeline import end_with_stdin
-from serenity_mlir.pipelines.attempts import without_attempt
-from serenity_mlir.pipelines.cli.ending import ending
-from serenity_mlir.pipelines.scratch import KEPT, VARIABLE, data_files, remove_folder
+from serenity_mlir.pipelines.cli.captured import Failure, run_captured, scratch_folder
+from serenity_mlir.pipelines.scratch import data_files
 
-_WORKER = "serenity_mlir.pipelines.cli.worker"
-_REPORT, _FAILURE, _OUTPUT = "report.json", "failure.json", "output.txt"
-_LAST = 4000
-"""Characters of stack and output that a failure keeps, from the end."""
+_REPORT = "report.json"
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -48,16 +39,6 @@ class Task(msgspec.Struct, frozen=True):
     options: Options = Options()
 
 
-class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why there is no report; `details` are the stack and what IREE said, where that is all there is."""
-
-    message: str
-    file: str | None = None
-    where: str | None = None
-    hint: str | None = None
-    details: str = ""
-
-
 class Outcome(msgspec.Struct, frozen=True):
     """What came of a task.
 
@@ -74,11 +55,6 @@ class Outcome(msgspec.Struct, frozen=True):
     data: dict[str, str]
 
 
-def failure_of(error: SerenityError) -> Failure:
-    """An error that users see, as a record."""
-    return Failure(error.message, error.file, error.where, error.hint)
-
-
 def sha256(path: Path) -> str:
     """The digest of a file.
 
@@ -92,76 +68,13 @@ def sha256(path: Path) -> str:
 def run_task(task: Task, folder: str) -> Outcome:
     """Analyze a model; relative paths start at `folder`. May run on another machine that has the files."""
     began = perf_counter()
-    scratch = Path(tempfile.mkdtemp(prefix="serenity-"))
-    try:
-        status = _run(task, folder, scratch)
-        while without_attempt(status, scratch) is not None:
-            status = _run(task, folder, scratch)
+    with scratch_folder() as scratch:
         report = scratch / _REPORT
-        if status == 0:
-            root = Path(folder, task.model).parent
-            data = {os.path.relpath(path, root): sha256(path) for path in _data(folder, scratch)}
-            return Outcome(report.read_bytes(), None, perf_counter() - began, data)
-        return Outcome(None, _failure(status, scratch), perf_counter() - began, {})
-    finally:
-        remove_folder(scratch)
-
-
-def _run(task: Task, folder: str, scratch: Path) -> int:
-    """The exit status, negative if a signal ended it. It ends with us: we hold its stdin."""
-    # -P: a file in the working directory must not stand in for a package.
-    python = [sys.executable, "-P", "-m", _WORKER, __name__, str(scratch)]
-    options = ["--target", task.target, *task.options.own, "--", task.model, *task.options.iree]
-    environment = {**os.environ, VARIABLE: str(scratch), "TMPDIR": str(scratch)}
-    with (
-        (scratch / _OUTPUT).open("wb") as output,
-        subprocess.Popen(  # noqa: S603  (ourselves)
-            [*python, *options],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-        ) as process,
-    ):
-        try:
-            return process.wait()
-        except BaseException:
-            process.kill()
-            raise
-
-
-def _data(folder: str, scratch: Path) -> list[Path]:
-    return [Path(folder, path) for path in data_files(scratch)]
-
-
-def _failure(status: int, scratch: Path) -> Failure:
-    said = scratch / _FAILURE
-    if said.exists():
-        return msgspec.json.decode(said.read_bytes(), type=Failure)
-    texts = [(scratch / name) for name in (*KEPT, _OUTPUT)]
-    details = "\n".join(path.read_text(errors="replace")[-_LAST:] for path in texts if path.exists()).strip()
-    found = ending(status, scratch)
-    if found is None:
-        return Failure(f"it ended with exit status {status}", details=details)
-    return Failure(found.what, found.file or None, None, found.hint, details)
-
-
-def main(arguments: list[str]) -> int:
-    """In the worker: `SCRATCH` and the arguments of `serenity analyze`."""
-    from serenity_mlir.pipelines.cli.main import serenity  # noqa: PLC0415  (it imports this module, late)
-    from serenity_mlir.pipelines.cli.worker import described  # noqa: PLC0415
-
-    end_with_stdin()
-    scratch, *options = arguments
-    command = ["analyze", "--json", os.path.join(scratch, _REPORT), *options]
-    try:
-        serenity.main(args=command, prog_name="serenity", standalone_mode=False)
-    except SerenityError as error:
-        found = error
-    except (MemoryError, OSError) as error:
-        found = described(error)
-    else:
-        return 0
-    Path(scratch, _FAILURE).write_bytes(msgspec.json.encode(failure_of(found)))
-    return EXIT_ERROR
+        options = ["--json", str(report), "--target", task.target, *task.options.own]
+        failure = run_captured(["analyze", *options, "--", task.model, *task.options.iree], scratch, folder)
+        if failure is not None:
+            return Outcome(None, failure, perf_counter() - began, {})
+        root = Path(folder, task.model).parent
+        files = [Path(folder, path) for path in data_files(scratch)]
+        data = {os.path.relpath(path, root): sha256(path) for path in files}
+        return Outcome(report.read_bytes(), None, perf_counter() - began, data)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import onnx
-from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]  # ships no types
+from google.protobuf.message import DecodeError, Message
 
 from serenity_mlir.errors import SerenityError
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from serenity_mlir.presented import Presented
 from serenity_mlir.reform import family as families
 from serenity_mlir.reform.budgets import KINDS, Kind
 from serenity_mlir.report import ModelInfo, Verification
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from serenity_mlir.views.rows import Table
 
 PRUNE_SCHEMA_VERSION = 1
 
@@ -161,7 +167,7 @@ class FamilyInfo(msgspec.Struct, frozen=True):
     copied: int
 
 
-class PruneReport(msgspec.Struct, frozen=True, omit_defaults=True):
+class PruneReport(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
     """What `serenity prune --report` writes.
 
     Attributes:
@@ -203,6 +209,12 @@ class PruneReport(msgspec.Struct, frozen=True, omit_defaults=True):
             )
             for item in self.variants
         ]
+
+    def shown_tables(self) -> Sequence[Table]:
+        """See `Presented`."""
+        from serenity_mlir.views.pruning_rows import pruning_tables  # noqa: PLC0415  (only where it is shown)
+
+        return pruning_tables(self)
 
 
 def read_prune_report(path: Path) -> PruneReport:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from serenity_mlir.errors import CheckFailed
 from serenity_mlir.graph import MemoryGraph
+from serenity_mlir.presented import Presented
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from serenity_mlir.views.rows import Table
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Presented):
     """An order of a memory graph's ops with its proof status.
 
     Attributes:
@@ -51,3 +60,14 @@ class Schedule:
         if self.peak != said or self.peak < self.lower_bound:
             raise CheckFailed(f"schedule of peak {self.peak}, not {said}, with bound {self.lower_bound}")
         return self
+
+    def to_json(self) -> bytes:
+        """Order and certificate as indented JSON, with `optimal`; sizes in bytes."""
+        fields = msgspec.to_builtins(self) | {"optimal": self.optimal}
+        return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
+
+    def shown_tables(self) -> Sequence[Table]:
+        """See `Presented`."""
+        from serenity_mlir.views.proof_rows import schedule_table  # noqa: PLC0415  (only where it is shown)
+
+        return [schedule_table(self)]

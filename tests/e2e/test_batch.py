@@ -24,7 +24,7 @@ _SEEDED = """\
 import os, sys, time
 def hook(event, arguments):
     if event == "open" and str(arguments[0]).endswith({file!r}):
-        if "serenity_mlir.pipelines.batch.task" in sys.argv:
+        if "serenity_mlir.pipelines.cli.captured" in sys.argv:
             {action}
 sys.addaudithook(hook)
 """
