@@ -174,6 +174,11 @@ class Trials:
             with trying(chosen):
                 apply_sites(copy.module, find, self._unsuspected(chosen))
 
+    def earlier_stages(self, sites: Sequence[str]) -> Iterator[list[str]]:
+        """Of the sites those of the first stage, of the first two, and so on; not all of them."""
+        for number in sorted({self._stage_of[key] for key in sites})[:-1]:
+            yield [key for key in sites if self._stage_of[key] <= number]
+
     def _unsuspected(self, keys: Collection[str]) -> Keys:
         """Of `keys` those that were in no attempt that crashed."""
         return Keys(keys) - NONE.union(*(item.suspects for item in self.crashed))

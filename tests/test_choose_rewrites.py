@@ -1,0 +1,66 @@
+"""The search over sets of rewrites, on arenas that are given and not compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import cast
+
+from serenity_mlir.pipelines.choose_rewrites import choose_rewrites
+from serenity_mlir.pipelines.rewrite_trials import NONE, Keys, Trials
+
+REWRITES = ["split at a", "narrow at b"]
+REGIONS = [f"region at {name}" for name in "cdef"]
+
+
+class GivenArenas:
+    """Sites of two stages, whose arenas a function gives."""
+
+    balanced = False
+
+    def __init__(self, arena: Callable[[Keys], float]) -> None:
+        self.sites = [*REWRITES, *REGIONS]
+        self.given = arena
+        self.arenas: dict[Keys, float] = {}
+        self.left: list[object] = []
+        self.faults: dict[Keys, str] = {}
+        self.hopeless = NONE
+        self.prices: dict[Keys, object] = {}
+        self.slowed = dict.fromkeys(self.sites, 0.0)
+
+    def arena(self, keys: Keys) -> float:
+        return self.arenas.setdefault(keys, self.given(keys))
+
+    def peak_stays(self, _base: Keys, _added: Keys) -> bool:
+        return False
+
+    def latency(self, _keys: Keys) -> float:
+        return 1.0
+
+    def earlier_stages(self, sites: Sequence[str]) -> Iterator[list[str]]:
+        yield [key for key in sites if key in REWRITES]
+
+
+def chosen(arena: Callable[[Keys], float], time_limit: float = 60.0) -> tuple[set[str], int | None]:
+    trials = cast(Trials, GivenArenas(arena))
+    choice = choose_rewrites(trials, time_limit=time_limit, progress=lambda _stage: None)
+    return set(choice.taken), choice.after
+
+
+def test_regions_do_not_keep_the_search_from_what_rewrites_alone_lead_to() -> None:
+    def arena(keys: Keys) -> float:
+        if keys == Keys(REWRITES):
+            return 100  # only both together, and without any region
+        regions = len(keys & Keys(REGIONS))
+        return 1000 - 10 * regions + (300 if keys & Keys(REWRITES) else 0)
+
+    # From all at once the search drops the rewrites one by one, and one alone never pays.
+    assert chosen(arena) == (set(REWRITES), 100)
+
+
+def test_what_does_not_help_is_left_out() -> None:
+    assert chosen(lambda keys: 1000 - 100 * ("region at c" in keys)) == ({"region at c"}, 900)
+
+
+def test_without_time_the_result_is_no_larger_than_the_program_as_it_was() -> None:
+    _, after = chosen(lambda keys: 1000 + len(keys), time_limit=0.0)
+    assert after == 1000
