@@ -33,8 +33,7 @@ from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.bench.reform_baselines import magnitudes
 from serenity_mlir.pipelines.bench.reform_setting import prunable
 from serenity_mlir.pipelines.bench.result_file import result_file, table
-from serenity_mlir.pipelines.importing.load import load_model
-from serenity_mlir.pipelines.reform.onnx_network import apply, masked, network_of
+from serenity_mlir.pipelines.reform.onnx_network import apply, load, masked, network_of
 from serenity_mlir.reform.costs import CostModel
 from serenity_mlir.reform.groups import gates_of
 from serenity_mlir.reform.profile import profile
@@ -162,10 +161,7 @@ def by_ours(network: Any, x: Any, ratio: float) -> Outcome:
     path = Path("build") / "pruning_tools.onnx"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(file.getvalue())
-    model = load_model(path).proto
-    if model is None:
-        raise TypeError(f"{path} is an ONNX model")
-    plain = network_of(model)
+    model, plain = load(path)
     groups = prunable(plain)
     masks = {}
     for group in groups:

@@ -13,6 +13,7 @@ from serenity_mlir.pipelines.importing.infer_shapes import infer_shapes
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.tensor_bytes import dtype_name
 from serenity_mlir.pipelines.importing.walk import subgraphs
+from serenity_mlir.pipelines.reform.fold_shapes import fold_shapes
 from serenity_mlir.reform.gates import masked_network
 from serenity_mlir.reform.network import Network, Node, Tensor
 
@@ -30,6 +31,8 @@ _CONSTANT = "Constant"
 def load(path: Path) -> tuple[onnx.ModelProto, Network]:
     """Reads an ONNX model as `serenity compile` does: opset upgraded, shapes inferred, weights in memory.
 
+    Arithmetic on shapes is folded, which channel rules could not look through.
+
     Raises:
         SerenityError: The file is no ONNX model, or one that cannot be compiled.
     """
@@ -40,7 +43,8 @@ def load(path: Path) -> tuple[onnx.ModelProto, Network]:
             file=str(path),
             hint="use the passes serenity-propagate-gates and serenity-prune-channels on torch-onnx MLIR",
         )
-    return source.proto, network_of(source.proto)
+    model = fold_shapes(source.proto)
+    return model, network_of(model)
 
 
 def network_of(model: onnx.ModelProto) -> Network:
