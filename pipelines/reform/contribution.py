@@ -40,6 +40,17 @@ class Plan:
     together: int
 
 
+def layer_samples(macs: float, runs: int, samples: int) -> int:
+    """On how many samples LI is measured, with a limited amount of work.
+
+    Args:
+        macs: Of one sample.
+        runs: Of the network.
+        samples: That there are.
+    """
+    return int(min(samples, max(_WORK / max(macs * runs, 1.0), _SAMPLES[0])))
+
+
 def plan_ablations(macs: float, channels: int, samples: int) -> Plan:
     """As many rounds and samples as a limited amount of work allows.
 
@@ -74,7 +85,8 @@ def ablate(  # noqa: PLR0913, PLR0917  (what is masked, on what, and how)
         masks: What is masked already.
         evaluation: Runs the model with any masks.
         plan: How many samples, and how many channels at once.
-        order: Which channels go together where several do: neighbours by these values.
+        order: Magnitudes: where several channels are masked at once these are neighbours by it, and share
+            what it does by the squares of it.
     """
     every = tuple(groups)
     before = evaluation.losses(gates_of(network, masks, every), plan.samples)
@@ -87,6 +99,8 @@ def ablate(  # noqa: PLR0913, PLR0917  (what is masked, on what, and how)
             keep = masks[group.id].copy()
             keep[block] = False
             after = evaluation.losses(gates_of(network, {**masks, group.id: keep}, every), plan.samples)
-            scores[block] = float(np.abs(after - before).mean()) / len(block)
+            weights = order[group.id][block] ** 2 if plan.together > 1 else np.ones(1)
+            shares = weights / weights.sum() if weights.any() else np.full(len(block), 1 / len(block))
+            scores[block] = float(np.abs(after - before).mean()) * shares
         found[group.id] = scores
     return found

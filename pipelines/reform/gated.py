@@ -65,9 +65,9 @@ class Evaluation:
         self.judge = judge
         self.samples = data.count
 
-    def score(self, gates: Gates) -> float:
-        """0 to 1, of all samples."""
-        return self.judge.score(self._outputs(gates, None))
+    def score(self, gates: Gates, first: int | None = None) -> float:
+        """0 to 1, of all samples, or of the first few in whole batches."""
+        return self.judge.score(self._outputs(gates, first))
 
     def first(self, count: int) -> tuple[dict[str, Array], npt.NDArray[np.int64]]:
         """The first few samples, in whole batches, and what counts as their classes.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from serenity_mlir.errors import SerenityError
-from serenity_mlir.pipelines.reform.contribution import ablate, plan_ablations
+from serenity_mlir.pipelines.reform.contribution import ablate, layer_samples, plan_ablations
 from serenity_mlir.reform.groups import gates_of
 from serenity_mlir.reform.indicator import STEPS, Sensitivity, share_masked
 from serenity_mlir.reform.magnitude import magnitudes
@@ -59,6 +59,8 @@ class Ranker:
         self._fixed: Scores = {}
         self.sensitivities: dict[int, Sensitivity] = {}
         self.warnings: list[str] = []
+        macs = costs.total().macs
+        of_layers = layer_samples(macs, len(groups) * len(STEPS), evaluation.samples)
         channels = sum(group.size for group in groups)
         if method == "random":
             generator = np.random.default_rng(seed)
@@ -69,16 +71,16 @@ class Ranker:
             self.contribution = Contribution("magnitude", 0, 1, 1)
         elif find_spec("torch") and evaluation.judge.labels is not None and self._differentiable():
             samples = len(evaluation.first(_GRADIENT_SAMPLES)[1])
-            self.contribution = Contribution("gradient", samples, _GRADIENT_ROUNDS, 1)
+            self.contribution = Contribution("gradient", samples, _GRADIENT_ROUNDS, 1, of_layers)
         else:
-            self._plan = plan_ablations(costs.total().macs, channels * variants, evaluation.samples)
+            self._plan = plan_ablations(macs, channels * variants, evaluation.samples)
             self._order = (
                 magnitudes(network, groups, costs.layers)
                 if self._plan.together > 1
                 else {group.id: np.arange(group.size, dtype=np.float64) for group in groups}
             )
             plan = self._plan
-            self.contribution = Contribution("ablation", plan.samples, plan.rounds, plan.together)
+            self.contribution = Contribution("ablation", plan.samples, plan.rounds, plan.together, of_layers)
 
     def rank(self, masks: GroupMasks) -> dict[int, Ranking]:
         """A ranking of each group's channels, on the network with `masks`."""
@@ -101,14 +103,15 @@ class Ranker:
     def _measure_layers(self, scores: Scores) -> dict[int, Sensitivity]:
         """LI of each group by itself: the score lost by masking shares of it, least channels first."""
         every = tuple(self._groups)
-        whole = self._evaluation.score({})
+        count = self.contribution.layer_samples
+        whole = self._evaluation.score({}, count)
         found = {}
         for index, group in enumerate(self._groups, 1):
             self._progress(f"sensitivity of layer {index} of {len(self._groups)}")
             kept = [share_masked(scores[group.id], share) for share in STEPS]
             gates = [gates_of(self._network, {group.id: keep}, every) for keep in kept]
             found[group.id] = Sensitivity(
-                STEPS, tuple(whole - self._evaluation.score(item) for item in gates)
+                STEPS, tuple(whole - self._evaluation.score(item, count) for item in gates)
             )
         return found
 

@@ -45,41 +45,74 @@ class ArenaModel:
         constant = constant_tensors(network)
         nodes = [node for node in network.nodes if not set(node.outputs) <= constant]
         used = {name for node in nodes for name in node.inputs if name} | set(network.outputs)
-        self._constants = sorted(used & constant)
-        self._buffers = _buffers(network, nodes)
-        graph = _graph(network, nodes, self._buffers, self._sizes(range(len(self._buffers)), {}))
+        self._constants = {name: self._shapes.groups_of(name) for name in sorted(used & constant)}
+        self._known: dict[str, dict[tuple[int | None, ...], int]] = defaultdict(dict)
+        self._of_group: dict[int, list[str]] = defaultdict(list)
+        for name, touched in self._constants.items():
+            for group in touched:
+                self._of_group[group].append(name)
+        buffers = _buffers(network, nodes)
+        self._columns = {group.id: column for column, group in enumerate(groups)}
+        self._linear(buffers)
+        graph = _graph(network, nodes, buffers, self._buffer_sizes({}).tolist())
         ranges = live_ranges(graph, schedule(graph, time_limit=_TIME_LIMIT).order)
         steps = np.arange(len(graph.ops))[:, None]
         starts, ends = np.array([item.start for item in ranges]), np.array([item.end for item in ranges])
         self._live = ((steps >= starts) & (steps < ends)).astype(np.int64)
-        self._of_group: dict[int, list[int]] = defaultdict(list)
-        for index, tensors in enumerate(self._buffers):
-            for group in self._shapes.groups_of(*tensors):
-                self._of_group[group].append(index)
 
     def constants(self, kept: Kept) -> int:
         """Bytes of the constants that nodes read."""
-        return sum(self._shapes.size(name, kept) for name in self._constants)
+        return sum(self._constant(name, kept) for name in self._constants)
 
     def constants_per_channel(self, group: int, kept: Kept) -> int:
         """Bytes of constants saved when one more channel of a group is dropped."""
-        names = [name for name in self._constants if group in self._shapes.groups_of(name)]
         less = {**kept, group: kept.get(group, self._shapes.sizes[group]) - 1}
-        return sum(self._shapes.size(name, kept) - self._shapes.size(name, less) for name in names)
+        return sum(self._constant(name, kept) - self._constant(name, less) for name in self._of_group[group])
 
     def live(self, kept: Kept) -> npt.NDArray[np.int64]:
         """Live bytes at each step."""
-        return self._live @ np.array(self._sizes(range(len(self._buffers)), kept), dtype=np.int64)
+        return np.asarray(self._live @ self._buffer_sizes(kept), dtype=np.int64)
 
-    def peak_per_channel(self, group: int, kept: Kept, steps: npt.NDArray[np.bool_]) -> int:
-        """Bytes saved over those steps when one more channel of a group is dropped."""
-        touched = self._of_group[group]
-        less = {**kept, group: kept.get(group, self._shapes.sizes[group]) - 1}
-        saved = np.array(self._sizes(touched, kept)) - np.array(self._sizes(touched, less))
-        return int((self._live[steps][:, touched].sum(axis=0) * saved).sum())
+    def peak_per_channel(self, kept: Kept, steps: npt.NDArray[np.bool_]) -> dict[int, int]:
+        """For each group the bytes saved over those steps when one more channel of it is dropped."""
+        sizes = self._sizes(kept)
+        largest = [start + int(np.argmax(part)) for start, part in self._places(sizes)]
+        saved = self._live[steps].sum(axis=0) @ self._slopes[largest]
+        return {group: int(saved[column]) for group, column in self._columns.items()}
 
-    def _sizes(self, buffers: Sequence[int], kept: Kept) -> list[int]:
-        return [max(self._shapes.size(name, kept) for name in self._buffers[index]) for index in buffers]
+    def _linear(self, buffers: Sequence[Sequence[str]]) -> None:
+        """Sizes of tensors as they are, and what each loses with a channel of each group."""
+        names = [name for place in buffers for name in place]
+        self._starts = np.cumsum([0, *(len(place) for place in buffers)])[:-1]
+        self._whole = np.array([self._shapes.size(name, {}) for name in names], dtype=np.int64)
+        self._slopes = np.zeros((len(names), len(self._columns)), dtype=np.int64)
+        for row, name in enumerate(names):
+            for group in self._shapes.groups_of(name):
+                less = self._shapes.size(name, {group: self._shapes.sizes[group] - 1})
+                self._slopes[row, self._columns[group]] = self._whole[row] - less
+
+    def _places(self, sizes: npt.NDArray[np.int64]) -> list[tuple[int, npt.NDArray[np.int64]]]:
+        if not len(sizes):
+            return []
+        return list(zip(self._starts.tolist(), np.split(sizes, self._starts[1:]), strict=True))
+
+    def _sizes(self, kept: Kept) -> npt.NDArray[np.int64]:
+        dropped = np.zeros(len(self._columns), dtype=np.int64)
+        for group, column in self._columns.items():
+            size = self._shapes.sizes[group]
+            dropped[column] = size - kept.get(group, size)
+        return np.maximum(self._whole - self._slopes @ dropped, 0)
+
+    def _buffer_sizes(self, kept: Kept) -> npt.NDArray[np.int64]:
+        sizes = self._sizes(kept)
+        return np.maximum.reduceat(sizes, self._starts) if len(sizes) else sizes
+
+    def _constant(self, name: str, kept: Kept) -> int:
+        key = tuple(kept.get(group) for group in self._constants[name])
+        known = self._known[name]
+        if key not in known:
+            known[key] = self._shapes.size(name, kept)
+        return known[key]
 
 
 def _buffers(network: Network, nodes: Sequence[Node]) -> list[list[str]]:

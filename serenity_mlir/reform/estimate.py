@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -72,24 +72,24 @@ class Estimate:
         highest are all worked on.
         """
         found: dict[Kind, Mapping[int, float]] = {}
-        of_costs = {group: self.costs.per_channel(group, kept) for group in groups}
+        formulae = any(kind not in COMPILED for kind in limits)
+        of_costs = {group: self.costs.per_channel(group, kept) for group in groups if formulae}
         for kind, limit in limits.items():
             if kind not in COMPILED:
                 found[kind] = {group: getattr(saved, kind) for group, saved in of_costs.items()}
                 continue
-            found[kind] = {group: float(self._saved(kind, limit, kept)(group)) for group in groups}
+            saved_bytes = self._saved(kind, limit, kept, groups)
+            found[kind] = {group: float(saved_bytes[group]) for group in groups}
         return found
 
-    def _saved(self, kind: Kind, limit: float, kept: Kept) -> Callable[[int], float]:
+    def _saved(self, kind: Kind, limit: float, kept: Kept, groups: Sequence[int]) -> Mapping[int, int]:
         if self._arena is None:
             raise ValueError(f"{kind} is not estimated")
-        arena = self._arena
         if kind == "rom":
-            return lambda group: arena.constants_per_channel(group, kept)
-        live = arena.live(kept)
+            return {group: self._arena.constants_per_channel(group, kept) for group in groups}
+        live = self._arena.live(kept)
         above = live * self._ratio.get("ram", 1.0) + self._fixed.get("ram", 0.0) > limit
-        steps = above if above.any() else live == np.max(live, initial=0)
-        return lambda group: arena.peak_per_channel(group, kept, steps)
+        return self._arena.peak_per_channel(kept, above if above.any() else live == np.max(live, initial=0))
 
     def _raw(self, kept: Kept) -> dict[Kind, float]:
         total = self.costs.total(kept)

@@ -67,12 +67,14 @@ class Contribution(msgspec.Struct, frozen=True):
         samples: On how many samples.
         rounds: How often it was measured anew, on the network as masked by then.
         together: How many channels were ablated at once.
+        layer_samples: On how many samples LI was measured.
     """
 
     estimate: Literal["gradient", "ablation", "magnitude", "random", "trained"]
     samples: int
     rounds: int
     together: int
+    layer_samples: int = 0
 
 
 class Missed(msgspec.Struct, frozen=True):

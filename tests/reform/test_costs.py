@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,6 +92,7 @@ def test_no_cost_rises_when_a_channel_is_dropped(sizes: list[int], data: st.Data
         group = data.draw(st.sampled_from([item for item, count in kept.items() if count > 1]))
         saved = model.per_channel(group, kept)
         gone = arena.constants_per_channel(group, kept)
+        freed = arena.peak_per_channel(kept, np.ones(len(live), dtype=bool))[group]
         kept[group] -= 1
         now = model.total(kept)
         assert now.macs == last.macs - saved.macs < last.macs
@@ -98,6 +100,7 @@ def test_no_cost_rises_when_a_channel_is_dropped(sizes: list[int], data: st.Data
         assert now.energy == pytest.approx(last.energy - saved.energy)
         assert saved.energy > 0
         assert (arena.live(kept) <= live).all()
+        assert (live - arena.live(kept)).sum() == freed > 0
         assert arena.constants(kept) == constants - gone < constants
         last, live, constants = now, arena.live(kept), arena.constants(kept)
 
@@ -157,3 +160,10 @@ def test_budgets() -> None:
     budgets = Budgets({"macs": Amount(0.5, relative=True).of(100), "ram": Amount(10).of(99)})
     assert budgets.excess({"macs": 50, "ram": 10}) == {}
     assert budgets.excess({"macs": 60, "ram": 15}) == {"macs": 0.2, "ram": 0.5}
+
+
+def test_a_network_that_stores_nothing_in_between() -> None:
+    network = network_of(chain((), (3,), image=(1, 2, 2)))
+    arena = ArenaModel(network, ())
+    assert arena.live({}).max(initial=0) <= 16
+    assert arena.constants({}) == 4 * (3 * 4 + 3)
