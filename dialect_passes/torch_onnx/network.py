@@ -10,12 +10,14 @@ from itertools import pairwise
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.tensors.op_kinds import nested_ops
 from serenity_mlir.dialect_passes.torch_onnx.constants import ELEMENTS, Blobs, constant_op, tensor_type
-from serenity_mlir.reform.network import Attribute, Network, Node, Tensor
+from serenity_mlir.errors import SerenityError
+from serenity_mlir.reform.network import OLDEST_OPSET, Attribute, Network, Node, Tensor
 from serenity_mlir.reform.removal import Surgery
 
 _OPERATOR = "torch.operator"
 _PREFIX = "onnx."
 _OPTION = "torch.onnx."
+_OPSET = "torch.onnx_meta.opset_version"
 _NONE = "torch.constant.none"
 _TENSOR = re.compile(r"!torch\.vtensor<\[(?P<dims>[^\]]*)\],(?P<word>.+)>")
 
@@ -49,7 +51,20 @@ def functions(module: ir.Operation) -> Iterator[Function]:
         if op.name == "func.func" and len(op.regions[0].blocks) == 1:
             inner = [item.operation for item in op.regions[0].blocks[0].operations]
             if any(item.name == _OPERATOR and _kind(item).startswith(_PREFIX) for item in inner):
+                _check_opset(op)
                 yield _Reader(blobs).read(op, inner)
+
+
+def _check_opset(function: ir.Operation) -> None:
+    if _OPSET in function.attributes:
+        opset = int(ir.IntegerAttr(function.attributes[_OPSET]).value)
+        if opset < OLDEST_OPSET:
+            raise SerenityError(
+                f"the function's operators are those of opset {opset}, and channels are known from"
+                f" {OLDEST_OPSET} on",
+                where=str(ir.StringAttr(function.attributes["sym_name"]).value),
+                hint="convert the model to a newer opset before it is imported",
+            )
 
 
 def _kind(op: ir.Operation) -> str:

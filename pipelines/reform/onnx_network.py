@@ -9,13 +9,14 @@ import onnx
 from onnx import AttributeProto, helper, numpy_helper
 
 from serenity_mlir.errors import SerenityError
+from serenity_mlir.pipelines.importing.clean_graph import opset_of
 from serenity_mlir.pipelines.importing.infer_shapes import infer_shapes
 from serenity_mlir.pipelines.importing.load import load_model
 from serenity_mlir.pipelines.importing.tensor_bytes import dtype_name
 from serenity_mlir.pipelines.importing.walk import subgraphs
 from serenity_mlir.pipelines.reform.fold_shapes import fold_shapes
 from serenity_mlir.reform.gates import masked_network
-from serenity_mlir.reform.network import Network, Node, Tensor
+from serenity_mlir.reform.network import OLDEST_OPSET, Network, Node, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,14 @@ def load(path: Path) -> tuple[onnx.ModelProto, Network]:
             f"channels are pruned in ONNX models, and this is {source.format}",
             file=str(path),
             hint="use the passes serenity-propagate-gates and serenity-prune-channels on torch-onnx MLIR",
+        )
+    opset = opset_of(source.proto)
+    if opset < OLDEST_OPSET:
+        raise SerenityError(
+            f"the model is written in opset {opset} and cannot be converted to a newer one: before"
+            f" {OLDEST_OPSET} operators say their sizes otherwise",
+            file=str(path),
+            hint="export the model again, with a newer opset",
         )
     model = fold_shapes(source.proto)
     return model, network_of(model)

@@ -16,6 +16,9 @@ from serenity_mlir.errors import SerenityError
 Array = npt.NDArray[Any]
 Attribute = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Array
 
+OLDEST_OPSET = 13
+"""The rules know operators as they are from this version of ONNX's on: sizes and axes are inputs."""
+
 _LAST_AXIS = ("MatMul", "QLinearMatMul", "MatMulInteger")
 _SECOND_AXIS = ("Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "BatchNormalization")
 

@@ -142,8 +142,7 @@ class Resize(Rule):
         """Channels of zeros, and those of one value where each element is a copy of one."""
         shape, untouched = facts.network.shape(node.inputs[0]), _unresampled(node, facts.network)
         data = facts[node.inputs[0]]
-        inside = node.text("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize"
-        if data is None or 1 not in untouched or shape[1] is None or not inside:
+        if data is None or 1 not in untouched or shape[1] is None:
             return ()
         value, alike = data.along(1, shape[1])
         keep = alike & ((value == 0) | (node.text("mode", "nearest") == "nearest"))
@@ -170,6 +169,8 @@ def _unresampled(node: Node, network: Network) -> set[int]:
     before, after = network.shape(node.inputs[0]), network.shape(node.outputs[0])
     listed = node.integers("axes")
     rank = len(before)
+    if node.text("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
+        return set()
     if listed is not None:
         named = {axis % rank for axis in listed}
         return {axis for axis in range(rank) if axis not in named}

@@ -72,8 +72,9 @@ class Gemm(Rule):
         total = np.asarray(added if old is None else node.real("beta", 1.0) * old + added).astype(
             weight.dtype
         )
-        columns = draft.kept(node.outputs[0], 1)
-        kept = {} if columns is None else {total.ndim - 1: columns}
+        lead = 2 - total.ndim
+        cuts = {axis: draft.kept(node.outputs[0], axis + lead) for axis in range(total.ndim)}
+        kept = {axis: left for axis, left in cuts.items() if left is not None and total.shape[axis] > 1}
         made = draft.constant(f"{node.name}/bias", total, kept)
         return replace(node.with_input(2, made), attributes={**node.attributes, "beta": 1.0})
 
