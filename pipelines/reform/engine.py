@@ -47,15 +47,15 @@ def engine(model: onnx.ModelProto, *, literal: bool = False) -> Engine:
 def _onnxruntime(model: onnx.ModelProto, literal: bool) -> Engine:
     import onnxruntime  # noqa: PLC0415  (an optional dependency)
 
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4  # what is wrong comes in the exception, too
-    if literal:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    levels = onnxruntime.GraphOptimizationLevel
     try:
-        session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-    except Exception as error:  # onnxruntime's own exceptions have no other base
+        # Its optimisations refuse some models that it runs as they are.
+        session = None if literal else _session(model, levels.ORT_ENABLE_ALL)
+    except Exception:  # onnxruntime's own exceptions have no other base
+        session = None
+    try:
+        session = session or _session(model, levels.ORT_DISABLE_ALL)
+    except Exception as error:  # as above
         raise _does_not_run(_ONNXRUNTIME, error) from error
 
     def run(inputs: Mapping[str, Array]) -> list[Array]:
@@ -65,6 +65,17 @@ def _onnxruntime(model: onnx.ModelProto, literal: bool) -> Engine:
             raise _does_not_run(_ONNXRUNTIME, error) from error
 
     return run
+
+
+def _session(model: onnx.ModelProto, level: Any) -> Any:
+    import onnxruntime  # noqa: PLC0415  (an optional dependency)
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4  # what is wrong comes in the exception, too
+    options.graph_optimization_level = level
+    return onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
 
 
 def _iree(model: onnx.ModelProto) -> Engine:

@@ -22,7 +22,7 @@ from serenity_mlir.pipelines.reform import engine as engines
 from serenity_mlir.pipelines.reform.calibration import read_calibration
 from serenity_mlir.pipelines.reform.contribution import plan_ablations
 from serenity_mlir.pipelines.reform.judge import Judge
-from serenity_mlir.pipelines.reform.onnx_network import masked, network_of
+from serenity_mlir.pipelines.reform.onnx_network import load, masked, network_of
 from serenity_mlir.pipelines.reform.prune import PruneOptions, prune
 from serenity_mlir.pipelines.reform.subject import Subject
 from serenity_mlir.reform.budgets import Amount, Kind
@@ -155,6 +155,15 @@ def test_engines_agree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(2).standard_normal((1, *IMAGE)).astype(np.float32)
     (found,) = engines.engine(model)({"x": x})
     np.testing.assert_allclose(found, run(model, {"x": x})[0], atol=1e-5)
+
+
+def test_a_model_that_onnxruntime_runs_only_as_it_is(shared: Path) -> None:
+    """Its optimisations want an attribute of the output's type to agree with what they moved it to."""
+    model, network = load(shared / "models" / "tfl_tflm_micro_speech.onnx")
+    (name,) = network.inputs
+    x = np.zeros([size or 1 for size in network.shape(name)], network.tensors[name].dtype)
+    for found, wanted in zip(engines.engine(model)({name: x}), run(model, {name: x}), strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_pruning_needs_no_onnxruntime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
