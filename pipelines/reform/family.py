@@ -203,6 +203,8 @@ def family_firmware(
 def compile_family(family: Family, options: CompileOptions) -> CompiledFamily:
     """Compiles a family to one artefact, and its largest variant alone for comparison.
 
+    Results of unsigned elements come back as signed ones of the same bytes, as of any MLIR module.
+
     Where IREE would store slices of shared weights as constants of their own, it is told not to compute any
     constant, if that takes less.
 

@@ -12,6 +12,7 @@ from serenity_mlir.reform.network import Array, Network
 from serenity_mlir.reform.sharing import SHARED_FROM_BYTES
 
 _CONSTANT = "onnx.Constant"
+_SUFFIX = "/shared"
 _SIGN = {"int": "i", "uint": "i", "float": "f"}
 
 
@@ -26,6 +27,8 @@ def merged(modules: Sequence[tuple[ir.Operation, Network]]) -> ir.Operation:
             of their tensors' names. The modules are consumed.
     """
     common = _common([network for _, network in modules])
+    # Functions are symbols too, and a network may call a constant and a variant alike.
+    symbols = {name: f"{name}{_SUFFIX}" for name in common}
     module = modules[0][0]
     body = module.regions[0].blocks[0]
     with module.context, ir.Location.unknown():
@@ -35,10 +38,10 @@ def merged(modules: Sequence[tuple[ir.Operation, Network]]) -> ir.Operation:
         for op in list(_constants(module)):
             name = op.location.name_str
             if name in common:
-                _load(op, f"{name}", types[name])
+                _load(op, symbols[name], types[name])
         with ir.InsertionPoint.at_block_begin(body):
             for name, value in common.items():
-                _global(name, value, types[name])
+                _global(symbols[name], value, types[name])
     module.verify()
     return module
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from known_networks import KNOWN
 from reform_harness import inputs_of, run
 
+from serenity_mlir.dialect_passes.mlir import ir, make_context
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.reform.family import nest
 from serenity_mlir.pipelines.reform.onnx_network import apply, network_of, rebuilt
@@ -67,6 +68,16 @@ def test_smaller_variants_keep_the_first_channels() -> None:
     assert [member.name for member in family.members] == ["large", "medium", "small"]
     for member, left in zip(family.members, (12, 8, 3), strict=True):
         np.testing.assert_array_equal(member.surgery.kept[wide][1], np.arange(left))
+
+
+def test_a_constant_may_be_called_like_a_variant() -> None:
+    build = Builder(1)
+    wide = build.conv("x", 3, 16)
+    model = build.model({"x": INPUT}, build.conv(build.op("Relu", wide), 16, 2))
+    family = nest(model, family_masks(model), ["c0", "c1", "c2"])
+    assert {item.name for item in model.graph.initializer} >= {"c0", "c1", "c2"}
+    module = ir.Module.parse(family.bytecode, make_context())
+    assert [op.operation.name for op in module.body.operations].count("func.func") == 3
 
 
 def test_variants_that_are_not_nested_are_refused() -> None:
