@@ -117,6 +117,10 @@ class Course(msgspec.Struct, frozen=True):
 class RegionTimeline(msgspec.Struct, frozen=True):
     """The course of memory in one execution region.
 
+    Where one arena holds inputs and outputs too, they are counted, and what regions hand to one
+    another. Else what lies between the regions of a program with state or control flow is in no
+    region's course: the model's live peak (`memory.final.peak`) is then above that of every region.
+
     Attributes:
         name: The function's symbol and the region's ordinal in it: `main#0`.
         role: `model`, or `initializer` for what runs once when the module is loaded.

@@ -41,7 +41,10 @@ class Table:
 def tables(report: Report) -> list[Table]:
     """What everybody wants to know of a report: totals, the steps around the peak, what is live there."""
     region = peak_region(report)
-    return [memory_table(report), *([] if region is None else [steps_table(region), live_table(region)])]
+    if region is None:
+        return [memory_table(report)]
+    outside = (report.memory.final.peak or region.after.peak) - region.after.peak
+    return [memory_table(report), steps_table(region, outside=outside), live_table(region)]
 
 
 def memory_table(report: Report) -> Table:
@@ -100,8 +103,13 @@ def peak_region(report: Report) -> RegionTimeline | None:
     return max(found, key=lambda item: item.after.peak, default=None)
 
 
-def steps_table(region: RegionTimeline) -> Table:
-    """The ops at and around the peak: the model's nodes, live bytes, and by how much they change."""
+def steps_table(region: RegionTimeline, *, outside: int = 0) -> Table:
+    """The ops at and around the peak: the model's nodes, live bytes, and by how much they change.
+
+    Args:
+        region: Where they are.
+        outside: Bytes of the live peak that lie between regions, as with state and control flow.
+    """
     course = region.after
     at = course.peak_step
     rows: list[tuple[str, ...]] = [
@@ -115,6 +123,8 @@ def steps_table(region: RegionTimeline) -> Table:
         for number in range(max(at - _AROUND, 0), min(at + _AROUND + 1, len(course.steps)))
     ]
     title = f"around the peak: {size_text(course.peak)} live at step {at} of {len(course.steps):,}"
+    if outside > 0:
+        title += f", {size_text(outside)} outside"
     headings = ("step", "op", "nodes", "bytes live", "change")
     return Table(title, headings, tuple(rows), frozenset({1, 2}))
 

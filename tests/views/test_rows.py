@@ -7,8 +7,8 @@ import pytest
 from shown_cases import graph_of, shown_of
 
 from serenity_mlir import console
-from serenity_mlir.report import Memory, Report, Stock
-from serenity_mlir.views.rows import live_table, memory_table, peak_region, steps_table
+from serenity_mlir.report import Footprint, Memory, Report, Stock
+from serenity_mlir.views.rows import live_table, memory_table, peak_region, steps_table, tables
 
 SHOWN = shown_of(graph_of(300, seed=4), drawn=1)
 REGION = SHOWN.regions[0]
@@ -48,6 +48,13 @@ def test_the_steps_around_the_peak() -> None:
     assert marked[2] == ", ".join(course.steps[at].nodes)
     for before, after in zip(table.rows, table.rows[1:], strict=False):
         assert figure(after[3]) - figure(before[3]) == figure(after[4])
+
+
+def test_what_lies_outside_of_the_region_is_said() -> None:
+    peak = REGION.after.peak + 2048
+    more = with_memory(final=Footprint(peak, peak))
+    assert tables(more)[1].title.endswith(", 2,048 bytes (2.0 KiB) outside")
+    assert "outside" not in tables(SHOWN.report)[1].title
 
 
 def test_what_is_live_adds_up() -> None:
