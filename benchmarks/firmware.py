@@ -112,7 +112,7 @@ def memory_row(found: Measured, basis: Measured | None, tflm_arena: tuple[str, s
     linked = memory["linked"]
     against = "-" if basis is None else f"{linked['object'] / basis.memory['memory']['linked']['object']:.2f}"
     return [
-        *(f"{memory[key]:,}" for key in ("arena", "stack")),
+        *("-" if memory[key] is None else f"{memory[key]:,}" for key in ("arena", "stack")),
         *tflm_arena,
         "-" if found.runtime is None else f"{found.runtime:,}",
         f"{memory['weights']:,}",
