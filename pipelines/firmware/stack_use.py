@@ -93,7 +93,7 @@ class _Reader:
             self.function.frame += _listed_bytes(operands)
         elif stored := re.search(r"\[sp, #-(\d+)\]!", operands):
             self.function.frame += int(stored[1])
-        elif parts[0] == "sp":
+        elif parts[0] == "sp" and not what.startswith(("ldm", "stm")):  # which move it as `sp!` only
             self._to_stack_pointer(what, parts[1:])
         else:
             self._constant(what, parts)
