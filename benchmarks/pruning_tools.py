@@ -30,12 +30,12 @@ from torch import nn
 
 from serenity_mlir import console
 from serenity_mlir.errors import SerenityError
-from serenity_mlir.pipelines.bench.reform_baselines import magnitudes
 from serenity_mlir.pipelines.bench.reform_setting import prunable
 from serenity_mlir.pipelines.bench.result_file import result_file, table
 from serenity_mlir.pipelines.reform.onnx_network import apply, load, masked, network_of
 from serenity_mlir.reform.costs import CostModel
 from serenity_mlir.reform.groups import gates_of
+from serenity_mlir.reform.magnitude import magnitudes
 from serenity_mlir.reform.profile import profile
 from serenity_mlir.reform.removal import plan_removal
 
@@ -163,12 +163,11 @@ def by_ours(network: Any, x: Any, ratio: float) -> Outcome:
     path.write_bytes(file.getvalue())
     model, plain = load(path)
     groups = prunable(plain)
+    norms = magnitudes(plain, groups, CostModel(plain, profile("horowitz45")).layers)
     masks = {}
     for group in groups:
         keep = np.zeros(group.size, dtype=np.bool_)
-        keep[
-            np.argsort(-magnitudes(plain, (group,))[group.id], kind="stable")[: int(group.size * (1 - ratio))]
-        ] = True
+        keep[np.argsort(-norms[group.id], kind="stable")[: int(group.size * (1 - ratio))]] = True
         masks[group.id] = keep
     gates = gates_of(plain, masks)
     pruned = apply(model, plan_removal(plain, gates))

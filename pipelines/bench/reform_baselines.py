@@ -13,6 +13,7 @@ from serenity_mlir.pipelines.reform.train.evaluator import Evaluator, with_weigh
 from serenity_mlir.pipelines.reform.train.training import Training, train
 from serenity_mlir.reform.costs import CostModel, Resources
 from serenity_mlir.reform.groups import gates_of
+from serenity_mlir.reform.magnitude import magnitudes
 from serenity_mlir.reform.projection import project
 from serenity_mlir.reform.removal import plan_removal
 
@@ -28,35 +29,15 @@ _SHORT = 20  # steps of training behind each candidate (Yang et al.'s short-term
 _JUDGED = 1000  # training digits by which candidates are chosen
 
 
-def magnitudes(network: Network, groups: tuple[ChannelGroup, ...]) -> dict[int, NDArray[np.float64]]:
-    """Euclid's norm of each channel's filters, as a share of its group's mean."""
-    found = {}
-    for group in groups:
-        total = np.zeros(group.size)
-        weights = {network.producers[source].input(1) for source in group.sources}
-        outputs = {network.producers[source].input(1): _out_axis(network, source) for source in group.sources}
-        for member in group.members:
-            if member.tensor in weights and member.axis == outputs[member.tensor]:
-                value = network.value(member.tensor)
-                if value is None:
-                    raise ValueError(f"'{member.tensor}' is no constant")
-                others = tuple(axis for axis in range(value.ndim) if axis != member.axis)
-                squares = (value.astype(np.float64) ** 2).sum(axis=others)
-                np.add.at(total, member.channels[member.channels >= 0], squares[member.channels >= 0])
-        found[group.id] = np.sqrt(total) / np.sqrt(total).mean()
-    return found
-
-
-def _out_axis(network: Network, source: str) -> int:
-    node = network.producers[source]
-    if node.op == "Gemm":
-        return 0 if node.integer("transB", 0) else 1
-    return {"Conv": 0, "ConvTranspose": 1}.get(node.op, len(network.shape(node.input(1))) - 1)
+def relative_magnitudes(network: Network, costs: CostModel) -> dict[int, NDArray[np.float64]]:
+    """Euclid's norm of each channel's filters, as a share of its group's mean: layers differ in scale."""
+    found = magnitudes(network, prunable(network), costs.layers)
+    return {group: values / values.mean() for group, values in found.items()}
 
 
 def magnitude_masks(setting: Setting, budgets: Mapping[str, float]) -> Masks:
     """Channels of least magnitude per unit of violated cost are dropped."""
-    return project(magnitudes(setting.network, setting.groups), setting.costs, budgets).keep
+    return project(relative_magnitudes(setting.network, setting.costs), setting.costs, budgets).keep
 
 
 def random_masks(setting: Setting, budgets: Mapping[str, float]) -> Masks:
@@ -129,7 +110,7 @@ def _shrunk(
     network: Network, costs: CostModel, group: ChannelGroup, resource: str, limit: float
 ) -> Network | None:
     """The network with the fewest channels of one group removed that meets the limit; None if none does."""
-    order = np.argsort(magnitudes(network, (group,))[group.id], kind="stable")
+    order = np.argsort(magnitudes(network, (group,), costs.layers)[group.id], kind="stable")
     for dropped in range(1, group.size):
         if getattr(costs.total({group.id: group.size - dropped}), resource) <= limit:
             keep = np.ones(group.size, dtype=np.bool_)

@@ -55,9 +55,9 @@ torch.set_num_threads(1)  # several tests run at once
 
 from serenity_mlir.pipelines.bench.reform_baselines import (  # noqa: E402
     magnitude_masks,
-    magnitudes,
     netadapt,
     random_masks,
+    relative_magnitudes,
 )
 from serenity_mlir.pipelines.bench.reform_setting import Setting, counts  # noqa: E402
 from serenity_mlir.pipelines.reform.train.training import Training  # noqa: E402
@@ -70,7 +70,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
 
 
 def test_magnitudes_are_norms_of_filters(setting: Setting) -> None:
-    found = magnitudes(setting.network, setting.groups)
+    found = relative_magnitudes(setting.network, setting.costs)
     for group, weight in zip(setting.groups, ("conv1.weight", "conv2.weight", "gemm1.weight"), strict=True):
         value = setting.network.value(weight)
         assert value is not None

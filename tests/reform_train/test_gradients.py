@@ -16,7 +16,6 @@ torch.set_num_threads(1)  # several tests run at once
 
 from serenity_mlir.pipelines.reform.train.evaluator import Evaluator  # noqa: E402
 from serenity_mlir.pipelines.reform.train.objective import Objective  # noqa: E402
-from serenity_mlir.pipelines.reform.train.sensitivity import channel_gradients  # noqa: E402
 from serenity_mlir.pipelines.reform.train.training import Training, train  # noqa: E402
 
 
@@ -64,24 +63,6 @@ def test_weights_get_the_slope_of_the_loss() -> None:
                 weight[place] -= sign * step
         slope = (losses[0] - losses[1]) / (2 * step)
         assert float(weight.grad[place]) == pytest.approx(slope, abs=2e-3, rel=0.05), name
-
-
-@pytest.mark.parametrize("batch", ["N", 3])
-def test_channel_gradients_are_means_of_magnitudes(batch: int | str) -> None:
-    network = network_of(classifier(0, batch=batch))
-    inputs, labels = samples(10, 2)
-    found = channel_gradients(network, inputs, labels, ["n1", "h"], batch=4)
-    evaluator = Evaluator(network_of(classifier(0)))
-    expected = {"n1": np.zeros(8), "h": np.zeros(16)}
-    for index in range(10):  # one sample at a time, by torch's own gradients of a whole tensor
-        x = torch.from_numpy(inputs["x"][index : index + 1])
-        kept = evaluator.run({"x": x}, keep=["n1", "h"])
-        loss = torch.nn.functional.cross_entropy(kept["y"], torch.from_numpy(labels[index : index + 1]))
-        n1, h = torch.autograd.grad(loss, [kept["n1"], kept["h"]])
-        expected["n1"] += n1.abs().mean(dim=(0, 2, 3)).numpy() / 10
-        expected["h"] += h.abs()[0].numpy() / 10
-    for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=1e-3, atol=1e-7)
 
 
 def test_training_lowers_the_loss_and_is_repeatable() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,34 +62,13 @@ class Objective:
 
     def log_probabilities(self, chosen: torch.Tensor, gates: Gates | None = None) -> torch.Tensor:
         """Of each class, for the samples chosen: (samples, classes)."""
-        return self._evaluated(chosen, gates, ())[0]
-
-    def activation_gradients(self, tensors: Sequence[str]) -> Iterator[dict[str, NDArray[np.floating]]]:
-        """The gradients of each sample's cross-entropy by some tensors, a batch at a time.
-
-        Samples that fill up a batch of fixed size have gradients of 0.
-        """
-        gates = {name: torch.ones((), requires_grad=True) for name in tensors}
-        for part in self._chunks(np.arange(len(self.labels))):
-            found, kept = self._evaluated(part, gates, tensors)
-            loss = functional.nll_loss(found, self.labels[part], reduction="sum")
-            activations = [kept[name] for name in tensors]
-            gradients = torch.autograd.grad(loss, activations, allow_unused=True)
-            yield {
-                name: (torch.zeros_like(value) if gradient is None else gradient).detach().numpy()
-                for name, value, gradient in zip(tensors, activations, gradients, strict=True)
-            }
-
-    def _evaluated(
-        self, chosen: torch.Tensor, gates: Gates | None, keep: Sequence[str]
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         count = len(chosen)
         if self._fixed is not None:
             chosen = functional.pad(chosen, (0, self._fixed - count))  # with the first sample, cut off below
         inputs = {name: value[chosen] for name, value in self.inputs.items()}
-        kept = self.evaluator.run(inputs, gates=gates, keep=[self._logits, *keep])
-        logits = kept[self._logits].reshape(len(chosen), -1)[:count]
-        return (logits if self._normalised else torch.log_softmax(logits, dim=1)), kept
+        logits = self.evaluator.run(inputs, gates=gates, keep=[self._logits])[self._logits]
+        logits = logits.reshape(len(chosen), -1)[:count]
+        return logits if self._normalised else torch.log_softmax(logits, dim=1)
 
     def backward(self, chosen: NDArray[np.int64], gates: Gates | None = None) -> float:
         """The mean cross-entropy of the samples chosen; its gradients are added to the leaves'.
