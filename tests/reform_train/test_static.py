@@ -132,6 +132,13 @@ def test_the_penalty_prunes_nothing_and_says_so(trained: Network) -> None:
     assert found.unmet == ("macs", "memory", "energy")
 
 
+@pytest.mark.parametrize("z_step", ["projection", "penalty"])
+def test_gates_that_all_close_are_refused(trained: Network, z_step: Any) -> None:
+    options = replace(SHORT, admm=replace(SHORT.admm, z_step=z_step, lambda1=1.0))
+    with pytest.raises(SerenityError, match=r"λ1 = 1.* close every gate of a layer"):
+        prune_static(problem(trained), options)
+
+
 def test_gates_fold_into_weights_without_a_trace(trained: Network) -> None:
     """Behind a batch normalisation, a residual convolution and a Gemm; negative gates, and dropped ones."""
     given = problem(trained)

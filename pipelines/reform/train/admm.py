@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 
+from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.reform.train.training import Progress, unseen
 from serenity_mlir.reform.penalty import penalised
 from serenity_mlir.reform.projection import project
@@ -35,6 +36,10 @@ ZStep = Literal["projection", "penalty"]
 
 _OPEN = 0.5
 _FURTHEST = 0.05  # a gate moves by one step: where the loss is steep, longer ones would diverge
+
+
+class GatesClosed(SerenityError):
+    """Nothing is left of a layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +139,31 @@ class Admm:
         gates = self.state.projected
         return np.where(np.abs(gates) < _OPEN, 0.0, gates) if self.options.z_step == "penalty" else gates
 
+    def _check_open(self, gates: NDArray[np.float64]) -> None:
+        for group, part in self.factors.by_group(gates).items():
+            if not part.any():
+                (closed,) = (item for item in self.factors.groups if item.id == group)
+                weights = f"λ1 = {self.options.lambda1:g}"
+                if self.options.z_step == "penalty":
+                    weights += f" and λ2 = {self.options.lambda2:g}"
+                raise GatesClosed(
+                    f"{weights} close every gate of a layer",
+                    where=f"tensor '{closed.sources[0]}'",
+                    hint="lower them: λ1 times the number of gates is to be less than the loss",
+                )
+
     def round(self, progress: Progress = unseen) -> None:
-        """An F-step, a Z-step and the duals."""
+        """An F-step, a Z-step and the duals.
+
+        Raises:
+            SerenityError: The training diverges.
+            GatesClosed: Its terms close every gate of a layer.
+        """
         state = self.state
         loss = self._train(progress)
         target = state.gates + state.duals
         state.projected = self._z_step(target)
+        self._check_open(self.chosen())
         state.duals = state.duals + state.gates - state.projected
         state.gaps.append(float(np.linalg.norm(state.gates - state.projected)))
         state.losses.append(loss)
