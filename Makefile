@@ -44,7 +44,7 @@ demo: $(RUN_STAMP) ## Compile a real irregularly wired network; print before and
 	$(BIN)/python examples/demo.py --output build/demo
 
 .PHONY: test
-test: lint types lit pytest ## Everything that CI runs
+test: lint types lit pytest docs ## Everything that CI runs
 
 .PHONY: lint
 lint: $(DEV_STAMP) ## ruff: rules and format
@@ -62,6 +62,13 @@ pytest: $(DEV_STAMP) ## Unit, property and end-to-end tests
 .PHONY: lit
 lit: $(DEV_STAMP) ## lit and FileCheck tests of the passes
 	$(BIN)/lit $(LIT_FLAGS) lit_tests
+
+docs/images/analyze_page_light.png: docs/images/report_page.py | $(DEV_STAMP)
+	if command -v chromium >/dev/null; then $(BIN)/python $<; else echo "No chromium: the page has no picture." >&2; fi
+
+.PHONY: docs
+docs: $(DEV_STAMP) docs/images/analyze_page_light.png ## Build the documentation into build/site; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 .PHONY: train
 train: $(DEV_STAMP) ## Install PyTorch and run the tests that need it

@@ -7,11 +7,13 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import onnx
 import pytest
 from corpus import REPO
+from onnx.reference import ReferenceEvaluator
 
 from serenity_mlir.report import read_report
 
@@ -145,3 +147,20 @@ def test_prune_a_network() -> None:
     unpruned, pruned = (float(re.findall(r"([\d.]+)%", line)[0]) for line in lines[3:])
     assert unpruned > 99
     assert unpruned > pruned > 85
+
+
+def test_compile_from_python(tmp_path: Path) -> None:
+    said = run("compile_from_python.py", "--output", tmp_path).stdout
+    memory = read_report(tmp_path / "report.json").memory
+    assert f"{memory.file_order.arena:,} bytes in file order, {memory.slab:,} in the module" in said
+    # By hand: four results of 32 channels, padded, of 18x18; one of them, and the padded input.
+    wide, image = 32 * 18 * 18 * 4, 3 * 18 * 18 * 4
+    assert memory.slab == wide + -(-image // 64) * 64
+    assert memory.file_order.peak is not None
+    assert 4 * wide < memory.file_order.peak < 5 * wide
+    model = onnx.load(tmp_path / "model.onnx")
+    x = np.random.default_rng(0).standard_normal((1, 3, 16, 16)).astype(np.float32)
+    expected = cast("list[np.ndarray]", ReferenceEvaluator(model).run(None, {"x": x}))[0]
+    found = re.search(r"a run gives \(1, 16, 16, 16\) of mean (-?[\d.]+)", said)
+    assert found is not None
+    assert float(found[1]) == pytest.approx(float(expected.mean()), abs=1e-4)
