@@ -18,6 +18,7 @@ from reform_harness import run
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.compile import CompileOptions, compile_model
 from serenity_mlir.pipelines.importing.source import TensorIO
+from serenity_mlir.pipelines.lower_rewritten import RewriteOptions
 from serenity_mlir.pipelines.reform import engine as engines
 from serenity_mlir.pipelines.reform.calibration import read_calibration
 from serenity_mlir.pipelines.reform.contribution import plan_ablations
@@ -82,12 +83,13 @@ def test_budgets_hold_on_what_comes_out(
 
 def test_ram_and_rom_are_those_of_the_compiled_variant(tmp_path: Path) -> None:
     path, data = saved(tmp_path, chain((8, 8, POOL), (6, 3), image=IMAGE))
-    result = prune(path, data, [half("ram", "rom", "macs")], PruneOptions(method="magnitude"))
+    plain = CompileOptions(emit="mlir", rewrite=RewriteOptions(ops=False, regions=False))
+    result = prune(path, data, [half("ram", "rom", "macs")], PruneOptions(method="magnitude", compile=plain))
     (variant,), (info,) = result.variants, result.report.variants
     assert info.missed == []
     out = tmp_path / "out.onnx"
     onnx.save(variant.model, out)
-    figures = [compile_model(item, CompileOptions(emit="mlir")).report for item in (path, out)]
+    figures = [compile_model(item, plain).report for item in (path, out)]
     assert figures[0] is not None
     assert figures[1] is not None
     before, after = (item.memory for item in figures if item is not None)

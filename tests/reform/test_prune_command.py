@@ -34,6 +34,8 @@ def arguments(tmp_path: Path) -> list[str]:
         str(tmp_path / "data.npz"),
         "--method",
         "random",
+        "--rewrite-limit",
+        "0",
     ]
 
 
