@@ -73,7 +73,7 @@ docs: $(DEV_STAMP) docs/images/analyze_page_light.png ## Build the documentation
 .PHONY: train
 train: $(DEV_STAMP) ## Install PyTorch and run the tests that need it
 	$(PIP_INSTALL) --editable '.[train]'
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/reform_train
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) tests/reform_train tests/reform/test_gate_gradients.py
 
 .PHONY: clean
 clean: ## Remove what builds and tests left

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,7 +56,7 @@ class Greedy:
         resources: Of the network that is left.
         kept: Channels of each hidden layer.
         iterations: How many times something was removed.
-        seconds: All of it.
+        seconds: Of the processor, for all of it.
     """
 
     accuracy: tuple[float, float]
@@ -79,7 +79,7 @@ def netadapt(setting: Setting, resource: str, budget: float, iterations: int, tu
         iterations: How many equal steps lead there.
         tuning: The training at the end.
     """
-    began = perf_counter()
+    began = process_time()
     network, costs = setting.network, setting.costs
     start = getattr(costs.total(), resource)
     done = 0
@@ -103,7 +103,7 @@ def netadapt(setting: Setting, resource: str, budget: float, iterations: int, tu
     before = judge.accuracy()
     train(setting.objective(evaluator), tuning, progress=setting.told("NetAdapt"))
     kept = tuple(group.size for group in prunable(network))
-    return Greedy((before, judge.accuracy()), costs.total(), kept, done, perf_counter() - began)
+    return Greedy((before, judge.accuracy()), costs.total(), kept, done, process_time() - began)
 
 
 def _shrunk(
