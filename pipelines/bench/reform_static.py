@@ -82,8 +82,8 @@ def beside_greedy(setting: Setting) -> TextTable:
     note = (
         "The paper: 12.35 of 12.6 MB with 97% kept, by ADMM in 3 minutes and by NetAdapt in 10. MB of 2^20 "
         f"bytes, of which Eq. 2 gives this LeNet {full / MIB:.2f}. The greedy one lowers the memory by "
-        f"NetAdapt's loop in {_ITERATIONS} iterations at most, each candidate trained for 20 steps: the ratio of "
-        "times follows from these numbers, which the paper does not give."
+        f"NetAdapt's loop in {_ITERATIONS} iterations at most, each candidate trained for 20 steps: the "
+        "ratio of times follows from these numbers, which the paper does not give."
     )
     headings = ["budget", "MB", "channels kept", "accuracy, masked", "trained", "CPU s"]
     return TextTable("LeNet under a memory budget", headings, rows, note)
