@@ -1,4 +1,4 @@
-"""Each claim of docs/memory-model.md, tried on every downset of small graphs."""
+"""Claims of docs/memory-model.md and docs/algorithms.md, tried on every downset of small graphs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import permutations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from serenity_mlir.graph import Buffer, MemoryGraph, Op
@@ -93,6 +93,61 @@ def test_dominance(graph: MemoryGraph) -> None:
         for op in model.ready(done):
             if model.live(done | {op}) <= model.live(done):
                 assert model.best(done | {op}) <= model.best(done)
+
+
+@given(graphs(max_ops=4), st.data())
+def test_lemmas(graph: MemoryGraph, data: st.DataObject) -> None:
+    model = Model(graph)
+    sets = st.frozensets(st.integers(0, len(graph.ops) - 1))
+    small, extra, new = data.draw(sets), data.draw(sets), data.draw(sets)
+    large = small | extra
+    new -= large
+    added = model.live(small | new) - model.live(small)
+    assert model.live(large | new) - model.live(large) <= added
+    for op in model.ops - small - new:
+        assert model.step(small | new, op) - model.step(small, op) <= added
+
+
+@given(graphs(max_ops=5))
+def test_commitment(graph: MemoryGraph) -> None:
+    model = Model(graph)
+    downsets = list(model.downsets())
+    for done in downsets:
+        for later in downsets:
+            between = (middle for middle in downsets if done <= middle <= later)
+            if done < later and all(model.live(middle) >= model.live(later) for middle in between):
+                assert model.best(later) <= model.best(done)
+
+
+def waiting(first: Buffer, second: Buffer, third: Buffer) -> MemoryGraph:
+    """Two ops, a buffer each, and one that waits for both."""
+    ops = (Op("first", (0,)), Op("second", (1,)), Op("third", (2,)))
+    return MemoryGraph(ops, (first, second, third), ((), (), (0, 1)))
+
+
+# The first op had better run early: it frees something, or takes more than the one that waits for it.
+@example(waiting(Buffer("a", 3, live_in=True), Buffer("b", 6), Buffer("c", 4)))
+@example(waiting(Buffer("a", 5), Buffer("b", 3, live_out=True), Buffer("c", 0)))
+@given(graphs(max_ops=5))
+def test_contraction(graph: MemoryGraph) -> None:
+    model = Model(graph)
+    downsets = list(model.downsets())
+    for op, consumers in enumerate(graph.succs):
+        if len(consumers) != 1:
+            continue
+        user = consumers[0]
+        before = [done for done in downsets if op in model.ready(done)]
+        lowers = any(model.live(done | {op}) < model.live(done) for done in before)
+        higher = any(
+            model.step(done, op) > model.step(done | {op}, user)
+            for done in before
+            if user in model.ready(done | {op})
+        )
+        if not lowers and not higher:
+            orders = [order for order in permutations(model.ops) if graph.is_legal(order)]
+            peaks = {order: max(live_bytes(live_ranges(graph, order), len(order))) for order in orders}
+            late = [peaks[order] for order in orders if order.index(op) + 1 == order.index(user)]
+            assert min(late) == min(peaks.values())
 
 
 def test_dominance_needs_the_step_to_fit() -> None:
