@@ -199,7 +199,7 @@ class _Writer:
         attributes = {key: op.attributes[key] for key in _keys(op)}
         for key in before.attributes.keys() - node.attributes.keys():
             del attributes[f"{_OPTION}{key}"]
-        with op.context:
+        with op.context, op.location:
             for key, value in node.attributes.items():
                 if before.attributes.get(key) is not value:
                     attributes[f"{_OPTION}{key}"] = _attribute(value)

@@ -72,3 +72,20 @@ func.func @in_the_open(%x: !torch.vtensor<[1,2,4,4],f32>) -> (!torch.vtensor<[1,
   %n = torch.operator "onnx.Neg"(%r) : (!torch.vtensor<[1,2,4,4],f32>) -> !torch.vtensor<[1,2,4,4],f32>
   return %r, %n : !torch.vtensor<[1,2,4,4],f32>, !torch.vtensor<[1,2,4,4],f32>
 }
+
+// -----
+
+// The bias of a product takes up what a masked column becomes; its factor goes into the bias.
+
+// CHECK-LABEL: func.func @product
+func.func @product(%x: !torch.vtensor<[1,3],f32>) -> !torch.vtensor<[1,1],f32> attributes {torch.onnx_meta.opset_version = 21 : si64} {
+  // CHECK-DAG: dense<5.500000e+00> : tensor<1xf32>
+  %w0 = torch.operator "onnx.Constant"() {torch.onnx.value = dense<1.0> : tensor<3x2xf32>} : () -> !torch.vtensor<[3,2],f32>
+  %w1 = torch.operator "onnx.Constant"() {torch.onnx.value = dense<7.0> : tensor<2x1xf32>} : () -> !torch.vtensor<[2,1],f32>
+  %b1 = torch.operator "onnx.Constant"() {torch.onnx.value = dense<1.0> : tensor<1xf32>} : () -> !torch.vtensor<[1],f32>
+  %h = torch.operator "onnx.Gemm"(%x, %w0) {serenity.gate = array<i1: true, false>} : (!torch.vtensor<[1,3],f32>, !torch.vtensor<[3,2],f32>) -> !torch.vtensor<[1,2],f32>
+  %s = torch.operator "onnx.Sigmoid"(%h) : (!torch.vtensor<[1,2],f32>) -> !torch.vtensor<[1,2],f32>
+  // CHECK: onnx.Gemm{{.*}}torch.onnx.beta = 1.000000e+00 : f32
+  %y = torch.operator "onnx.Gemm"(%s, %w1, %b1) {torch.onnx.beta = 2.0 : f32} : (!torch.vtensor<[1,2],f32>, !torch.vtensor<[2,1],f32>, !torch.vtensor<[1],f32>) -> !torch.vtensor<[1,1],f32>
+  return %y : !torch.vtensor<[1,1],f32>
+}
