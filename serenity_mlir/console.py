@@ -219,7 +219,7 @@ def _ranking(made: Contribution) -> str:
         return made.estimate
     if made.estimate == "trained":
         return f"gates, trained by ADMM on {made.samples:,} samples in {made.rounds} rounds"
-    how = {"gradient": "gradients", "ablation": "ablation, as there are no gradients"}[made.estimate]
+    how = {"gradient": "gradients", "ablation": "ablation"}[made.estimate]
     several = f", {made.together} channels at once" if made.together > 1 else ""
     return f"{how}, on {made.samples} samples in {made.rounds} rounds{several}"
 

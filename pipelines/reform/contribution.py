@@ -39,6 +39,11 @@ class Plan:
     samples: int
     together: int
 
+    @property
+    def thorough(self) -> bool:
+        """Whether every channel is masked by itself, as often as is wanted: better than any gradient."""
+        return self.rounds == _ROUNDS and self.together == 1
+
 
 def layer_samples(macs: float, runs: int, samples: int) -> int:
     """On how many samples LI is measured, with a limited amount of work.

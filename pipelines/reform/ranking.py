@@ -69,17 +69,17 @@ class Ranker:
         elif method == "magnitude":
             self._fixed = magnitudes(network, groups, costs.layers)
             self.contribution = Contribution("magnitude", 0, 1, 1)
-        elif find_spec("torch") and evaluation.judge.labels is not None and self._differentiable():
-            samples = len(evaluation.first(_GRADIENT_SAMPLES)[1])
-            self.contribution = Contribution("gradient", samples, _GRADIENT_ROUNDS, 1, of_layers)
         else:
-            self._plan = plan_ablations(macs, channels * variants, evaluation.samples)
+            self._plan = plan = plan_ablations(macs, channels * variants, evaluation.samples)
+            if not plan.thorough and self._differentiable():
+                samples = len(evaluation.first(_GRADIENT_SAMPLES)[1])
+                self.contribution = Contribution("gradient", samples, _GRADIENT_ROUNDS, 1, of_layers)
+                return
             self._order = (
                 magnitudes(network, groups, costs.layers)
-                if self._plan.together > 1
+                if plan.together > 1
                 else {group.id: np.arange(group.size, dtype=np.float64) for group in groups}
             )
-            plan = self._plan
             self.contribution = Contribution("ablation", plan.samples, plan.rounds, plan.together, of_layers)
 
     def rank(self, masks: GroupMasks) -> dict[int, Ranking]:
@@ -116,6 +116,9 @@ class Ranker:
         return found
 
     def _differentiable(self) -> bool:
+        """Whether there are gradients of a loss."""
+        if not find_spec("torch") or self._evaluation.judge.labels is None:
+            return False
         from serenity_mlir.pipelines.reform.train.evaluator import Evaluator  # noqa: PLC0415  (an extra)
 
         try:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import onnx
 import pytest
 from plain_chains import POOL, chain
 
+from serenity_mlir.pipelines.reform import contribution
 from serenity_mlir.pipelines.reform.calibration import Calibration
 from serenity_mlir.pipelines.reform.gated import GatedModel, joined
 from serenity_mlir.pipelines.reform.judge import Judge
 from serenity_mlir.pipelines.reform.onnx_network import network_of
+from serenity_mlir.pipelines.reform.prune import PruneOptions, prune
+from serenity_mlir.reform.budgets import Amount, Kind
 from serenity_mlir.reform.groups import channel_groups, gated_tensor, gates_of
 from serenity_mlir.reform.uniform import uniform_groups
 
@@ -48,3 +54,18 @@ def test_effects_are_finite_differences(batch: int | str) -> None:
             wanted = np.abs((losses[0] - losses[1]) / (2 * _STEP)).mean()
             assert found[group.id][channel] == pytest.approx(wanted, rel=2e-2, abs=1e-4)
     assert found[0][2] == 0
+
+
+def test_large_networks_are_ranked_by_gradients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    onnx.save(chain((6, POOL), (5, 3), image=(2, 8, 8)), tmp_path / "model.onnx")
+    rng = np.random.default_rng(1)
+    x, labels = rng.standard_normal((40, 2, 8, 8)).astype(np.float32), rng.integers(0, 3, 40)
+    np.savez(tmp_path / "data.npz", x=x, labels=labels)
+    files = (tmp_path / "model.onnx", tmp_path / "data.npz")
+    budgets: list[dict[Kind, Amount]] = [{"macs": Amount.read("60%")}]
+    assert prune(*files, budgets, PruneOptions()).report.contribution.estimate == "ablation"
+    monkeypatch.setattr(contribution, "_WORK", 1.0)
+    report = prune(*files, budgets, PruneOptions()).report
+    assert report.contribution.estimate == "gradient"
+    assert report.variants[0].missed == []
