@@ -40,7 +40,7 @@ class AnalyzeOptions(TypedDict, total=False):
     """Options of `serenity analyze` and `serenity compile`, and IREE's own flags.
 
     Attributes:
-        target: Where to run; `host-cpu` for one.
+        target: Where to run: `generic`, `host`, a board of `pipelines/firmware/boards`, …
         io: Who owns inputs and outputs: callers ("external"), or the one arena.
         search: Try several ways in which IREE may form dispatches.
         objective: Whether rewrites may slow an inference by a tenth at most, or at any price.
