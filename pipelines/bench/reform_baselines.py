@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from serenity_mlir.pipelines.bench.reform_setting import Masks, Setting, counts, prunable
+from serenity_mlir.pipelines.bench.reform_setting import Masks, Setting, prunable
 from serenity_mlir.pipelines.reform.train.evaluator import Evaluator, with_weights
 from serenity_mlir.pipelines.reform.train.training import Training, train
 from serenity_mlir.reform.costs import CostModel, Resources
@@ -126,8 +126,3 @@ def _tried(setting: Setting, network: Network) -> tuple[float, Network]:
     train(objective, replace(Training(rate=2e-4, epochs=1), seed=setting.seed))
     judged = setting.objective(evaluator, _JUDGED)
     return judged.accuracy(), with_weights(network, evaluator.trained())
-
-
-def shown(kept: Masks | tuple[int, ...]) -> str:
-    """Channels of each layer, as tables have them."""
-    return "-".join(map(str, kept if isinstance(kept, tuple) else counts(kept).values()))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from serenity_mlir.pipelines.bench.paper_tables import TextTable
-from serenity_mlir.pipelines.bench.reform_baselines import shown
 from serenity_mlir.pipelines.bench.reform_networks import vgg
 from serenity_mlir.pipelines.importing.infer_shapes import infer_shapes
 from serenity_mlir.pipelines.reform.onnx_network import network_of
@@ -24,6 +23,7 @@ from serenity_mlir.reform.projection import project
 
 if TYPE_CHECKING:
     from serenity_mlir.reform.costs import Resources
+    from serenity_mlir.reform.groups import GroupMasks
     from serenity_mlir.reform.network import Network
 
 _UNITS = {"macs": 1e6, "memory": 1e6, "energy": 1.0}
@@ -122,6 +122,12 @@ def _reduced(given: Mapping[str, float], limits: Mapping[str, float]) -> list[st
     total = found.resources
     over = [_NAMES[name] for name, limit in limits.items() if getattr(total, name) > limit]
     return [*_figures(total), f"no: {', '.join(over)}" if over else "yes", shown(found.keep)]
+
+
+def shown(kept: GroupMasks | tuple[int, ...]) -> str:
+    """Channels of each layer, as tables have them."""
+    sizes = kept if isinstance(kept, tuple) else [int(mask.sum()) for mask in kept.values()]
+    return "-".join(map(str, sizes))
 
 
 def _values(groups: tuple[ChannelGroup, ...]) -> dict[int, np.ndarray]:

@@ -13,8 +13,8 @@ from serenity_mlir.pipelines.bench.reform_baselines import (
     magnitude_masks,
     netadapt,
     random_masks,
-    shown,
 )
+from serenity_mlir.pipelines.bench.reform_resources import shown
 from serenity_mlir.pipelines.bench.reform_setting import TUNING, Setting, counts
 from serenity_mlir.pipelines.reform.train.admm import AdmmOptions, GatesClosed
 from serenity_mlir.pipelines.reform.train.static import StaticOptions, StaticResult, prune_static
