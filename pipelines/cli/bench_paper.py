@@ -57,8 +57,6 @@ def paper(  # noqa: PLR0913  (one parameter an option of the command)
 
     del debug  # `main` looks for it
     paths = [path for path in (json_path, plot_path, output) if path is not None]
-    if len(set(paths)) < len(paths):
-        raise UsageError("two outputs have one name", hint="give each its own")
     check_outputs(paths)
     form = plot_format(plot_path) if plot_path is not None else None
     folder = work.SWIFTNET if swiftnet is None else swiftnet

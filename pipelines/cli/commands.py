@@ -63,9 +63,9 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
         raise UsageError("--name is for firmware", hint="say --emit firmware")
     _check_packing(io, no_arena=no_arena)
     more = [path for path in (report, sarif_path) if path is not None]
-    if len({output, *more}) <= len(more):
+    if emit == "firmware" and output in more:  # a folder, which is checked as one
         raise UsageError("two outputs have one name", hint="give each its own")
-    check_outputs([*([] if emit == "firmware" else [output]), *more])
+    check_outputs([*([] if emit == "firmware" else [output]), *more], [model])
     io = io or (ARENA if emit == "firmware" else EXTERNAL)
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)
     made = CompileOptions(
@@ -151,9 +151,7 @@ def run_analyze(  # noqa: PLR0913
     if csv_path is not None and no_arena:
         raise UsageError("--csv writes the arena that is planned", hint="leave out --no-arena")
     paths = [path for path in (json_path, csv_path, *views.values()) if path is not None]
-    if len(set(paths)) < len(paths):
-        raise UsageError("two outputs have one name", hint="give each its own")
-    check_outputs(paths)
+    check_outputs(paths, [model])
     check_views(views)
     io = io or EXTERNAL
     options = StreamOptions(not no_schedule, not no_arena, time_limit, compare_stock, io=io, method=method)

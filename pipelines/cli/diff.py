@@ -58,7 +58,7 @@ def diff(  # noqa: PLR0913  (one parameter an option of the command)
     from serenity_mlir.views.sarif import regressions, sarif  # noqa: PLC0415
 
     del debug  # `main` looks for it
-    check_outputs([path for path in (markdown_path, sarif_path) if path])
+    check_outputs([path for path in (markdown_path, sarif_path) if path], [old, new])
     before, after = _read(old), _read(new)
     found = difference(before, after, tolerance)
     shown = diff_tables(found)

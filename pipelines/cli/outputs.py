@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
-from serenity_mlir.errors import SerenityError
+from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.pipelines.atomic_file import atomic_write
 
 _STDOUT = Path("-")
 _HINT = "check the folder, its rights and the space left"
 
 
-def check_outputs(paths: Sequence[Path]) -> None:
-    """Refuse places that nothing can be written to, before time is spent on what would go there.
+def check_outputs(paths: Sequence[Path], inputs: Iterable[Path | None] = ()) -> None:
+    """Refuse places that nothing should or can be written to, before time is spent on what would go there.
+
+    Args:
+        paths: Where outputs go.
+        inputs: Files that are read, and so must not be written over.
 
     Raises:
+        UsageError: Two outputs are one file, or an output is an input.
         SerenityError: A folder is missing or not writable, or a folder has the file's name.
     """
+    taken = {os.path.realpath(path): "it is an input of the command" for path in inputs if path}
     for path in paths:
+        if (real := os.path.realpath(path)) in taken:
+            raise UsageError(
+                f"cannot be written: {taken[real]}", file=str(path), hint="give each file its own name"
+            )
+        taken[real] = "two outputs have one name"
         if path == _STDOUT:
             continue
         if path.is_dir():

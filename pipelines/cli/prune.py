@@ -160,10 +160,9 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
     if family is not None and training is not None:
         raise UsageError("--static trains one variant", hint="leave out --variants and --budgets")
     files = [path for path in (output, report, plot) if path is not None]
-    if len(set(files)) < len(files):
-        raise UsageError("two outputs name one file", hint="give them names of their own")
     form = None if plot is None else plot_format(plot)
-    check_outputs(files)
+    test = None if training is None else training.get("test")
+    check_outputs(files, [model, calibration, budgets_file, Path(profile), test])
     vmfb = output.suffix == ".vmfb"
     compiling = CompileOptions(
         emit="vmfb" if vmfb else "mlir",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +114,28 @@ def _read(file: Path) -> Wanted:
     if not entries:
         raise UsageError("lists no variant", file=str(file), hint=_HINT)
     names = [str(entry.get("name", f"v{index}")) for index, entry in enumerate(entries)]
-    return Wanted(names, [_amounts(entry, name, file) for entry, name in zip(entries, names, strict=True)])
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise UsageError(
+            f"two variants have the name '{twice[0]}'", file=str(file), hint="give each a name of its own"
+        )
+    budgets = [_amounts(entry, name, file) for entry, name in zip(entries, names, strict=True)]
+    for (larger, smaller), name in zip(pairwise(budgets), names[1:], strict=True):
+        _check_order(larger, smaller, name, file)
+    return Wanted(names, budgets)
+
+
+def _check_order(
+    larger: Mapping[Kind, Amount], smaller: Mapping[Kind, Amount], name: str, file: Path
+) -> None:
+    """Refuse a budget above that of the variant before, which drops less, where both are of one form."""
+    for kind in larger.keys() & smaller.keys():
+        if larger[kind].relative == smaller[kind].relative and larger[kind].value < smaller[kind].value:
+            raise UsageError(
+                f"its budget '{kind}' is above that of the variant before it",
+                file=str(file),
+                where=f"variant '{name}'",
+                hint="list the largest variant first: each drops what the one before it drops, and more",
+            )
 
 
 def _amounts(entry: Mapping[str, str | float], name: str, file: Path) -> dict[Kind, Amount]:

@@ -104,7 +104,8 @@ def _fitted(array: Array, declared: TensorIO, path: Path) -> Array:
     """An array in the type of an input.
 
     Raises:
-        SerenityError: Its shape is not that of samples of it, or its numbers would not survive.
+        SerenityError: Its shape is not that of samples of it, there are none, or its numbers would not
+            survive or are NaN.
     """
     where = f"array '{declared.name}'"
     shape = declared.shape
@@ -112,7 +113,9 @@ def _fitted(array: Array, declared: TensorIO, path: Path) -> Array:
         not isinstance(size, int) or size == found
         for size, found in zip(shape[1:], array.shape[1:], strict=True)
     )
-    if not fits or not len(array):
+    if fits and not len(array):
+        raise SerenityError("it holds no samples", file=str(path), where=where)
+    if not fits:
         wanted = ["samples", *("any" if size is None else size for size in shape[1:])]
         raise SerenityError(
             f"its shape is {list(array.shape)}, and the model's input wants {wanted}",
@@ -125,6 +128,8 @@ def _fitted(array: Array, declared: TensorIO, path: Path) -> Array:
         raise SerenityError(
             f"it holds {array.dtype}, and the model's input is {dtype}", file=str(path), where=where
         )
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise SerenityError("it holds NaN", file=str(path), where=where, hint="leave such samples out")
     return array.astype(dtype, copy=False)
 
 

@@ -81,7 +81,9 @@ def profile(name: str) -> Profile:
     if name.endswith(_SUFFIX):
         try:
             return _parsed(Path(name).read_text("utf-8"), name)
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
+            raise UsageError(f"cannot be read: {error.strerror}", file=name) from error
+        except UnicodeDecodeError as error:
             raise UsageError(f"cannot be read: {error}", file=name) from error
     known = profiles()
     if name in known:

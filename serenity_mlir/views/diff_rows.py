@@ -49,10 +49,15 @@ def change_text(item: Change) -> str:
     return f"{sign}{figure_text(abs(change))}{share}"
 
 
+def growth_text(item: Change) -> str:
+    """A regression in one line, by how much where that is known."""
+    return ", ".join(filter(None, (item.words, change_text(item))))
+
+
 def regression_text(found: Difference, tolerance: str) -> str:
     """What a build log says of regressions, with the nodes at the peak."""
     lines = [f"worse than the tolerance of {tolerance} allows"]
-    lines += [f"    {item.words}, {change_text(item)}" for item in found.regressions]
+    lines += [f"    {growth_text(item)}" for item in found.regressions]
     for when, peak in zip(("before", "now"), found.peaks, strict=True):
         if peak is not None:
             lines.append(f"  {when} the peak is {size_text(peak.live)} at {peak.op}")

@@ -16,7 +16,7 @@ import msgspec
 from serenity_mlir import __version__
 from serenity_mlir.diff import Difference
 from serenity_mlir.report import Report
-from serenity_mlir.views.diff_rows import change_text
+from serenity_mlir.views.diff_rows import growth_text
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RULES = {
@@ -47,7 +47,7 @@ def regressions(found: Difference, report: Report) -> list[Finding]:
     """A finding for each figure that regressed, at the nodes of the new peak."""
     nodes = () if report.peak is None else tuple(report.peak.nodes)
     return [
-        Finding("memory-regression", f"{item.words}, {change_text(item)}", report.model.path, nodes)
+        Finding("memory-regression", growth_text(item), report.model.path, nodes)
         for item in found.regressions
     ]
 

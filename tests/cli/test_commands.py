@@ -203,6 +203,29 @@ def test_usage(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compile", "m.onnx", "-o", "./m.onnx"),
+        ("compile", "m.onnx", "-o", "m.vmfb", "--report", "link.onnx"),
+        ("analyze", "m.onnx", "--annotated-onnx", "m.onnx"),
+    ],
+)
+def test_the_model_is_not_written_over(
+    model: Path,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.onnx").write_bytes(model.read_bytes())
+    Path("link.onnx").symlink_to("m.onnx")
+    assert run(*arguments) == 2
+    assert "it is an input of the command" in capfd.readouterr().err
+    assert Path("m.onnx").read_bytes() == model.read_bytes()
+
+
 def test_flags_of_iree_pass_through(model: Path, tmp_path: Path) -> None:
     plain, stripped = tmp_path / "plain.vmfb", tmp_path / "stripped.vmfb"
     assert run("compile", model, "-o", plain) == 0

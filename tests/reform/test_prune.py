@@ -206,7 +206,8 @@ def test_scores_and_losses() -> None:
     [
         ({}, "has no array 'x'"),
         ({"x": np.zeros((4, 3))}, "its shape is"),
-        ({"x": np.zeros((0, 2, 3))}, "its shape is"),
+        ({"x": np.zeros((0, 2, 3))}, "it holds no samples"),
+        ({"x": np.full((4, 2, 3), np.nan)}, "it holds NaN"),
         ({"x": np.zeros((4, 2, 3), complex)}, "it holds complex128"),
         ({"x": np.zeros((4, 2, 3)), "labels": np.zeros(3, int)}, "differ in their number of samples"),
         ({"x": np.zeros((4, 2, 3)), "labels": np.zeros(4)}, "not one integer a sample"),

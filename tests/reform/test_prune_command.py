@@ -95,8 +95,13 @@ def test_out_of_reach(tmp_path: Path, arguments: list[str], capsys: pytest.Captu
         (["-o", "out.txt", "--budget-ram", "1"], "no model is written as '.txt'"),
         (["-o", "out.onnx", "--budget-ram", "-1"], "neither a number nor a percentage"),
         (["-o", "out.onnx", "--budget-ram", "nan%"], "neither a number nor a percentage"),
-        (["-o", "out.onnx", "--budget-ram", "1", "--report", "out.onnx"], "two outputs name one file"),
+        (["-o", "out.onnx", "--budget-ram", "1", "--report", "out.onnx"], "two outputs have one name"),
         (["-o", "out.onnx", "--budget-ram", "1", "--profile", "none"], "no profile 'none'"),
+        (
+            ["-o", "out.onnx", "--budget-ram", "1", "--profile", "none.toml"],
+            "none.toml: cannot be read: No such",
+        ),
+        (["-o", "out.onnx", "--budget-ram", "1", "--report", "sub/../out.onnx"], "two outputs have one name"),
         (["-o", "out.onnx", "--budget-ram", "1", "--plot", "p.pdf"], "no plot in format 'pdf'"),
     ],
 )
@@ -181,6 +186,8 @@ def test_variants_from_the_unpruned_model_to_the_budgets(tmp_path: Path, argumen
         ("{}", [], "no list of budgets"),
         ('[{"flops": 1}]', [], "no budget 'flops'"),
         ('[{"macs": "many"}]', [], "neither a number nor a percentage"),
+        ('[{"name": "a", "macs": 2}, {"name": "a", "macs": 1}]', [], "two variants have the name 'a'"),
+        ('[{"macs": "40%"}, {"macs": "80%"}]', [], "variant 'v1': its budget 'macs' is above that of"),
         ('[{"macs": 1}]', ["-o", "out.onnx"], "variants are not written as '.onnx'"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from importlib import import_module, resources
 from itertools import pairwise
@@ -18,7 +19,7 @@ from shown_cases import graph_of, shown_of
 from serenity_mlir.diff import Tolerance, difference
 from serenity_mlir.pipelines.cli import main as cli
 from serenity_mlir.report import Footprint, PeakOp, Price, Report
-from serenity_mlir.views.diff_rows import diff_tables
+from serenity_mlir.views.diff_rows import diff_tables, regression_text
 from serenity_mlir.views.markdown import markdown
 from serenity_mlir.views.rows import Table, tables
 from serenity_mlir.views.sarif import Finding, sarif
@@ -81,6 +82,8 @@ def test_latency_is_held_to_shares_only() -> None:
 
 def test_a_size_that_is_constant_no_more_is_worse_at_any_tolerance() -> None:
     assert regressed(changed(slab=None), "900%") == ["slab"]
+    said = regression_text(difference(BASE, changed(slab=None), Tolerance()), "0%")
+    assert re.search(r"slab grew from .* to no constant size$", said, re.MULTILINE)
     assert regressed(BASE, old=changed(slab=None)) == []
     assert regressed(changed(code=100)) == []  # nothing to compare with
     assert regressed(BASE, old=changed(code=100)) == []  # not asked for this time
@@ -154,6 +157,12 @@ def test_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert result["locations"][0]["logicalLocations"][0]["name"] == "c|1"
     assert run(tmp_path, changed(slab=10**7), "--tolerance", "10MiB", "--markdown", "-") == 0
     assert "| slab |" in capfd.readouterr().out
+
+
+def test_a_report_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, BASE, "--markdown", tmp_path / "." / "new.json") == 2
+    assert "it is an input of the command" in capsys.readouterr().err
+    assert (tmp_path / "new.json").read_bytes() == BASE.to_json()
 
 
 def test_what_is_no_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
