@@ -226,7 +226,7 @@ def _write(model: onnx.ModelProto, path: Path) -> None:
     from google.protobuf.message import EncodeError  # noqa: PLC0415  (comes with onnx)
 
     if not isinstance(model, onnx.ModelProto):
-        raise TypeError(f"a model is a path or an onnx.ModelProto, not a {type(model).__name__}")
+        raise TypeError(f"a model is a path or an onnx.ModelProto, not {type(model).__name__}")
     try:
         onnx.save(model, path)
     except (EncodeError, ValueError) as error:

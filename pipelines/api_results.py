@@ -98,8 +98,14 @@ class PrunedModel(Presented):
         """Write the model as ONNX; whole or not at all.
 
         Raises:
+            UsageError: The name is that of a file of another kind.
             SerenityError: It cannot be written.
         """
+        if (suffix := Path(path).suffix) in (".mlir", ".mlirbc", ".vmfb"):
+            raise UsageError(
+                f"a pruned model is ONNX, not {suffix}",
+                hint="serenity_mlir.compile(pruned.model) goes on",
+            )
         _write(Path(path), self.data)
 
     def to_json(self) -> bytes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Price, Trials
+from serenity_mlir.report import OUT_OF_TIME
 from serenity_mlir.subsets import EXHAUSTIVE, best_subset, shrunk
 
 
@@ -76,7 +77,8 @@ def choose_rewrites(
     if not after < before:
         best, after = NONE, before
     taken = {key: _saved(trials, best, key) for key in sites if key in best}
-    reasons = {key: _reason(trials, best, key) for key in sites if key not in best}
+    late = perf_counter() > deadline
+    reasons = {key: _reason(trials, best, key, late=late) for key in sites if key not in best}
     left = (*trials.left, *(Considered(key, reason) for key, reason in reasons.items()))
     known = NONE in trials.prices and best in trials.prices
     return Choice(
@@ -160,7 +162,7 @@ def _saved(trials: Trials, best: Keys, key: str) -> int | None:
     return None if without is None or without == float("inf") else int(without - trials.arena(best))
 
 
-def _reason(trials: Trials, best: Keys, key: str) -> str:
+def _reason(trials: Trials, best: Keys, key: str, *, late: bool) -> str:
     for keys in (best | {key}, Keys([key])):
         if keys in trials.faults:
             return trials.faults[keys]
@@ -168,7 +170,7 @@ def _reason(trials: Trials, best: Keys, key: str) -> str:
         return "the peak is that of ops that the rewrite cannot reach"
     if best | {key} in trials.arenas or Keys([key]) in trials.arenas:
         return "the arena would be no smaller"
-    return "with the others the arena would be no smaller; it was not tried alone"
+    return OUT_OF_TIME if late else "with the others the arena would be no smaller; it was not tried alone"
 
 
 def _bytes(arena: float) -> int | None:

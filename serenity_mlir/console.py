@@ -163,7 +163,7 @@ def _print_dispatches(report: Report) -> None:
         for item in report.dispatches
     ]
     headings = ("dispatch", "ops", "reads", "constants", "stores", "padding", "")
-    print_table("", headings, rows)
+    _print(Table("bytes that each dispatch reads and stores", headings, tuple(rows), frozenset({0})))
 
 
 def _print_rewrites(console: Console, report: Report) -> None:
@@ -172,6 +172,10 @@ def _print_rewrites(console: Console, report: Report) -> None:
         console.print(f"  {rewrite.pattern} at {rewrite.location}{saved}", markup=False)
     if len(report.rewrites) > _SHOWN:
         console.print(f"  and {len(report.rewrites) - _SHOWN} more rewrites", markup=False)
+    if report.untried:
+        console.print(
+            f"  {report.untried} further rewrites were not tried, as --rewrite-limit came first", markup=False
+        )
 
 
 def _print_grown(console: Console, report: Report) -> None:

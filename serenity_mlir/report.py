@@ -11,11 +11,14 @@ from serenity_mlir.presented import Presented
 from serenity_mlir.timeline import RegionTimeline
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from serenity_mlir.views.rows import Table
 
 SCHEMA_VERSION = 1
+OUT_OF_TIME = "the time limit came before it was tried; --rewrite-limit gives it more"
+"""Why a rewrite was not taken where the search for the best set was cut short."""
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
@@ -279,6 +282,11 @@ class Report(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
     dispatches: list[DispatchInfo] = []
     rom: Rom | None = None
 
+    @property
+    def untried(self) -> int:
+        """How many rewrites the time limit of the choice kept from being tried."""
+        return sum(item.reason == OUT_OF_TIME for item in self.considered)
+
     def to_json(self, *, timeline: bool = False) -> bytes:
         """The report as indented JSON; `timeline` only where asked for, as it grows with the model."""
         kept = self if timeline else msgspec.structs.replace(self, timeline=())
@@ -291,10 +299,10 @@ class Report(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
         return tables(self)
 
 
-def read_report(path: Path) -> Report:
+def read_report(path: str | os.PathLike[str]) -> Report:
     """Read a report back.
 
     Raises:
         msgspec.ValidationError: It is no report of this version.
     """
-    return msgspec.json.decode(path.read_bytes(), type=Report)
+    return msgspec.json.decode(Path(path).read_bytes(), type=Report)

@@ -7,6 +7,7 @@ from typing import cast
 
 from serenity_mlir.pipelines.choose_rewrites import choose_rewrites
 from serenity_mlir.pipelines.rewrite_trials import NONE, Keys, Trials
+from serenity_mlir.report import OUT_OF_TIME
 
 REWRITES = ["split at a", "narrow at b"]
 REGIONS = [f"region at {name}" for name in "cdef"]
@@ -64,3 +65,16 @@ def test_what_does_not_help_is_left_out() -> None:
 def test_without_time_the_result_is_no_larger_than_the_program_as_it_was() -> None:
     _, after = chosen(lambda keys: 1000 + len(keys), time_limit=0.0)
     assert after == 1000
+
+
+def test_what_time_did_not_allow_is_said() -> None:
+    def arena(keys: Keys) -> float:
+        return 1000 - 100 * (keys == Keys(REWRITES))
+
+    reasons: list[set[str]] = []
+    for limit in (0.0, 60.0):
+        trials = cast(Trials, GivenArenas(arena))
+        choice = choose_rewrites(trials, time_limit=limit, progress=lambda _stage: None)
+        reasons.append({item.reason for item in choice.considered})
+    assert OUT_OF_TIME in reasons[0]
+    assert OUT_OF_TIME not in reasons[1]

@@ -120,7 +120,7 @@ def _ways_below(
         ways = [f"{'and ' if number else ''}{way.text(budget)}" for number, way in enumerate(found)]
     if stream.schedule and stream.arena and not report.memory.optimal:
         ways.append("raise --time-limit, as order and arena are not proven minimal yet")
-    if any(item.saved is None for item in report.rewrites):
+    if report.untried or any(item.saved is None for item in report.rewrites):
         ways.append("raise --rewrite-limit, as not all sets of rewrites were tried")
     if not searched:
         ways.append("try --search fusion")

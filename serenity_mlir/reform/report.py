@@ -13,6 +13,7 @@ from serenity_mlir.reform.budgets import KINDS, Kind
 from serenity_mlir.report import ModelInfo, Verification
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from serenity_mlir.views.rows import Table
@@ -219,10 +220,10 @@ class PruneReport(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
         return pruning_tables(self)
 
 
-def read_prune_report(path: Path) -> PruneReport:
+def read_prune_report(path: str | os.PathLike[str]) -> PruneReport:
     """Read a report back.
 
     Raises:
         msgspec.ValidationError: It is no report of this version.
     """
-    return msgspec.json.decode(path.read_bytes(), type=PruneReport)
+    return msgspec.json.decode(Path(path).read_bytes(), type=PruneReport)

@@ -12,7 +12,7 @@ from serenity_mlir.pipelines.cli.budgets import Budgets, check_budgets, findings
 from serenity_mlir.pipelines.compile import CompileOptions
 from serenity_mlir.pipelines.lower_rewritten import RewriteOptions
 from serenity_mlir.pipelines.lower_stream import StreamOptions
-from serenity_mlir.report import NotTaken, Report, Rewrite, read_report
+from serenity_mlir.report import OUT_OF_TIME, NotTaken, Report, Rewrite, read_report
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,8 @@ def test_limits_are_named_where_they_cut_something_short(report: Report) -> None
     assert hint(open_order, options, searched=True).startswith("raise --time-limit")
     cut = msgspec.structs.replace(report, rewrites=[Rewrite("p", "here", None), Rewrite("p", "there", 8)])
     assert hint(cut, options, searched=True).startswith("raise --rewrite-limit")
+    untried = msgspec.structs.replace(report, considered=[NotTaken("p", "here", OUT_OF_TIME)])
+    assert hint(untried, options, searched=True).startswith("raise --rewrite-limit")
 
 
 def test_nothing_is_named_where_nothing_is_left(report: Report) -> None:

@@ -179,6 +179,8 @@ def test_prune(tmp_path: Path) -> None:
     kept = {tensor.name: tensor.dims[0] for tensor in pruned.model.graph.initializer}
     assert 0 < min(kept.values()) < 16
     pruned.save(tmp_path / "small.onnx")
+    with pytest.raises(serenity_mlir.UsageError, match=r"is ONNX, not \.vmfb"):
+        pruned.save(tmp_path / "small.vmfb")
     onnx.checker.check_model(tmp_path / "small.onnx")
     assert f"{variant.figures.macs:,.0f}" in text(pruned)
     with pytest.raises(BudgetExceeded, match="macs comes down to"):
