@@ -30,7 +30,10 @@ def _slabs(plans: tuple[RegionPlan, ...], file: str) -> list[Record]:
             continue
         if region.plan is None:
             raise SerenityError(
-                f"the arena is not planned: {region.left_alone}", file=file, where=region.name
+                f"the arena is not planned: {region.left_alone}",
+                file=file,
+                where=region.name,
+                hint="leave out --csv, or give dynamic dimensions sizes",
             )
         records += (
             Record(f"{region.name}/{number}", Slice(item.start + base, item.end + base, item.size), offset)

@@ -73,7 +73,7 @@ def check_budgets(
     hints = []
     for item in found:
         if item.rule == "rom-budget":
-            hints.append("quantise the model, or remove channels by `serenity prune`")
+            hints.append("for ROM: quantise the model, or remove channels by `serenity prune`")
         elif report.memory.ram is not None and budgets.ram is not None:
             hints.append(_ways_below(report, options, budgets.ram, searched=searched, measure=measure))
     text = "\n  ".join(item.message for item in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -56,7 +56,14 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     debug: bool,
 ) -> None:
     """`serenity compile`."""
-    _check_phase(phase)
+    about_figures = {
+        "--report": report,
+        "--budget-ram": budget_ram,
+        "--budget-rom": budget_rom,
+        "--sarif": sarif_path,
+        "--compare-stock": compare_stock or None,
+    }
+    _check_phase(phase, emit, about_figures)
     if verify and emit != "vmfb":
         raise UsageError("--verify runs the compiled module", hint=f"leave out --emit {emit}")
     if name is not None and emit != "firmware":
@@ -215,9 +222,18 @@ def _check_packing(io: str | None, *, no_arena: bool) -> None:
         )
 
 
-def _check_phase(phase: str) -> None:
+def _check_phase(phase: str, emit: str, about_figures: Mapping[str, object]) -> None:
+    """Refuse a phase that there is not, and options about figures where it comes before there are any."""
+    if emit != "mlir" and phase != "stream":  # the default
+        raise UsageError("--phase is for IR", hint="say --emit mlir")
     if phase not in PHASES:
         raise UsageError(f"no phase '{phase}'", hint=f"phases are {', '.join(PHASES)}")
+    given = [flag for flag, value in about_figures.items() if value is not None]
+    if given and PHASES.index(phase) < PHASES.index("stream"):
+        raise UsageError(
+            f"{given[0]} is about figures, and phase '{phase}' comes before there are any",
+            hint="stop at phase stream or later, or leave it out",
+        )
 
 
 def _artefact(compiled: Compiled, emit: str, output: Path) -> bytes:

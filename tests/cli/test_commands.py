@@ -185,6 +185,8 @@ def test_ir_goes_to_stdout_and_leaves_no_partitioning(model: Path) -> None:
         (["--target", "hots"], "did you mean 'host'"),
         (["--emit", "mlir", "--phase", "streem"], "phases are"),
         (["--emit", "mlir", "--verify"], "--verify"),
+        (["--phase", "flow"], "--phase is for IR"),
+        (["--emit", "mlir", "--phase", "flow", "--budget-ram", "0"], "--budget-ram is about figures"),
         (["--no-such-option"], "No such option"),
         (["--time-limit", "-1"], "time-limit"),
         (["--time-limit", "nan"], "nan is not a finite number of seconds"),
