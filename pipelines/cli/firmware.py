@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from serenity_mlir import console
+from serenity_mlir.errors import UsageError
 from serenity_mlir.pipelines.cli.outputs import write_outputs
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions
 from serenity_mlir.pipelines.firmware.build import build_firmware, identifier
@@ -28,8 +29,11 @@ def emit_firmware(  # noqa: PLR0913  (what the command line gives)
     """Write a firmware library to the folder `output`, and the figures to `report`; print them.
 
     Raises:
+        UsageError: `output` is stdout, or there is no such target.
         SerenityError: The model cannot be firmware, or the folder cannot be written.
     """
+    if str(output) == "-":
+        raise UsageError("a firmware library is a folder", hint="name a new folder instead of stdout")
     firmware_target(options.target)
     check_folder(output)
     with console.progress() as progress:

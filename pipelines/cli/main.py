@@ -95,8 +95,14 @@ def _common(command: Any) -> Any:
 @serenity.command(name="compile", context_settings={"ignore_unknown_options": False})
 @_common
 @click.option("--target", default=DEFAULT_TARGET, show_default=True, metavar="NAME", help="Where to run.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True)
-@click.option("--emit", type=click.Choice(["vmfb", "mlir", "firmware"]), default="vmfb", show_default=True)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True,
+    help="The file to write, a folder with --emit firmware; - is stdout.",
+)  # fmt: skip
+@click.option(
+    "--emit", type=click.Choice(["vmfb", "mlir", "firmware"]), default="vmfb", show_default=True,
+    help="A module for IREE's runtime, IR (bytecode in .mlirbc), or a C library.",
+)  # fmt: skip
 @click.option(
     "--name",
     metavar="NAME",
@@ -111,7 +117,10 @@ def _common(command: Any) -> Any:
     "--budget-ram", type=click.IntRange(min=0), metavar="BYTES", help="Exit 3 if RAM is above this."
 )
 @click.option(
-    "--budget-rom", type=click.IntRange(min=0), metavar="BYTES", help="Exit 3 if weights are above this."
+    "--budget-rom",
+    type=click.IntRange(min=0),
+    metavar="BYTES",
+    help="Exit 3 if weights are above this; of firmware, flash.",
 )
 @click.option(
     "--sarif", "sarif_path", type=click.Path(path_type=Path), metavar="FILE",

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("buffers", type=click.Path(path_type=Path), metavar="INPUT.csv")
-@click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True,
+    help="The same buffers with their offsets; - is stdout.",
+)  # fmt: skip
 @click.option(
     "--capacity",
     type=click.IntRange(min=0),

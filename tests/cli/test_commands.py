@@ -186,6 +186,7 @@ def test_ir_goes_to_stdout_and_leaves_no_partitioning(model: Path) -> None:
         (["--emit", "mlir", "--phase", "streem"], "phases are"),
         (["--emit", "mlir", "--verify"], "--verify"),
         (["--phase", "flow"], "--phase is for IR"),
+        (["--emit", "firmware", "--target", "host", "-o", "-"], "a firmware library is a folder"),
         (["--emit", "mlir", "--phase", "flow", "--budget-ram", "0"], "--budget-ram is about figures"),
         (["--no-such-option"], "No such option"),
         (["--time-limit", "-1"], "time-limit"),
