@@ -8,6 +8,8 @@ import pytest
 from rich.console import Console
 
 from serenity_mlir import console
+from serenity_mlir.views.rich_tables import rich_table
+from serenity_mlir.views.rows import Table
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:
@@ -27,6 +29,12 @@ def test_a_terminal_shows_stages_and_the_limits_of_searches(monkeypatch: pytest.
     assert "limit 2 s" in schedule
     assert "limit" not in rest
     assert "0:00:00" in rest
+
+
+def test_titles_stay_on_one_line() -> None:
+    out, title = io.StringIO(), "longer than its table, with a size of 45,376 bytes (44.3 KiB)"
+    Console(file=out, width=200).print(rich_table(Table(title, ("a", "b"), (("x", "1"),)), 80))
+    assert out.getvalue().splitlines()[0].rstrip() == title
 
 
 def test_a_log_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def check_outputs(paths: Sequence[Path], inputs: Iterable[Path | None] = ()) -> 
     for path in paths:
         if (real := os.path.realpath(path)) in taken:
             raise UsageError(
-                f"cannot be written: {taken[real]}", file=str(path), hint="give each file its own name"
+                f"cannot be written: {taken[real]}", file=_name(path), hint="give each file its own name"
             )
         taken[real] = "two outputs have one name"
         if path == _STDOUT:
@@ -70,5 +70,8 @@ def _opened(path: Path, files: ExitStack) -> BinaryIO:
 
 
 def _unwritable(path: Path, why: str) -> SerenityError:
-    name = "standard output" if path == _STDOUT else str(path)
-    return SerenityError(f"cannot be written: {why}", file=name, hint=_HINT)
+    return SerenityError(f"cannot be written: {why}", file=_name(path), hint=_HINT)
+
+
+def _name(path: Path) -> str:
+    return "standard output" if path == _STDOUT else str(path)

@@ -23,7 +23,7 @@ def rich_table(shown: Table, width: int) -> rich.Table:
     from rich.text import Text  # noqa: PLC0415
 
     table = rich.Table(
-        title=Text(shown.title),
+        title=Text(shown.title, no_wrap=True, overflow="ignore"),
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, _GAP - 1, 0, 0),
