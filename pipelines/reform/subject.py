@@ -87,7 +87,8 @@ class Subject:
         if not groups:
             why = "; ".join(dict.fromkeys(group.barriers[0] for group in barred[:3]))
             raise SerenityError(
-                f"no channel can be removed: {why or 'it has no layer with weights'}", file=str(path)
+                f"no channel can be removed: {why or 'it has no layer with weights outside of control flow'}",
+                file=str(path),
             )
         return cls(model, network, groups, barred, profile)
 
