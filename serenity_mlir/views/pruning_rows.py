@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from serenity_mlir.reform.budgets import KINDS, UNITS, shown
@@ -25,7 +26,7 @@ def pruning_tables(report: PruneReport) -> list[Table]:
 
 def _title(report: PruneReport, variant: Variant) -> str:
     name = f", variant {variant.name}" if variant.name else ""
-    return f"{report.model.path}  (profile {report.profile}, method {report.method}{name})"
+    return f"{PurePath(report.model.path).name}  (profile {report.profile}, method {report.method}{name})"
 
 
 def _rows(report: PruneReport, variant: Variant) -> list[tuple[str, ...]]:

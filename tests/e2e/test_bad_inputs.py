@@ -267,10 +267,10 @@ def test_outputs_of_all_kinds(folder: Path) -> None:
 
 def test_names_that_look_like_markup(folder: Path) -> None:
     (folder / "[red]a[").mkdir()
-    (folder / "[red]a[" / "x].onnx").write_bytes(GOOD)
-    done = command("serenity", "analyze", "[red]a[/x].onnx", cwd=folder)
+    (folder / "[red]a[" / "[red]x[bold].onnx").write_bytes(GOOD)
+    done = command("serenity", "analyze", "[red]a[/[red]x[bold].onnx", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "[red]a[/x].onnx" in done.stderr
+    assert done.stderr.startswith("[red]x[bold].onnx  (generic)")
 
 
 def test_names_that_are_no_text(folder: Path) -> None:
