@@ -142,7 +142,7 @@ def test_models_that_cannot_be(tmp_path: Path) -> None:
     assert caught.value.file == str(tmp_path / "none.onnx")
     with pytest.raises(UsageError, match="many models"):
         serenity_mlir.analyze(tmp_path)
-    with pytest.raises(TypeError, match="not a bytes"):
+    with pytest.raises(TypeError, match="not bytes"):
         serenity_mlir.analyze(cast("Any", b"model"))
 
 
