@@ -19,7 +19,6 @@ from serenity_mlir.pipelines.rewrite_trials import (
     Keys,
     Stage,
     Trials,
-    apply_rewrites,
 )
 
 _ATTEMPTS = 4
@@ -115,11 +114,10 @@ def _tried(  # noqa: PLR0913  (as above)
         if not choice.taken:
             break
         taken = Keys(choice.taken)
-        rewritten = program.fork()
         unchanged = program.fork() if options.compare_stock else None
         try:
             with trying(taken):
-                apply_rewrites(rewritten, trials.stages, taken)
+                rewritten = _applied(trials, taken)
                 lowered = lower_to(rewritten, last, options, progress, unchanged)
             return rewritten, choice.with_reasons(banned), lowered
         except CompilerError as error:
@@ -130,3 +128,10 @@ def _tried(  # noqa: PLR0913  (as above)
             trials, time_limit=rewriting.time_limit / 2, progress=progress, banned=Keys(banned)
         )
     return None, choice.with_reasons(banned), None
+
+
+def _applied(trials: Trials, taken: Keys) -> Program:
+    """The program with the chosen sites, whose way there the trials may have kept."""
+    rewritten = trials.applied(taken)
+    trials.forget()
+    return rewritten

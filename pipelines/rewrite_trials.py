@@ -77,12 +77,6 @@ def apply_stage(program: Program, stage: Stage, keys: Keys) -> None:
         apply_sites(program.module, find, keys)
 
 
-def apply_rewrites(program: Program, stages: Collection[Stage], keys: Keys) -> None:
-    """Apply the chosen sites of all stages; raises as `apply_stage`."""
-    for stage in stages:
-        apply_stage(program, stage, keys)
-
-
 @dataclass
 class Trials:
     """The sites of a program at the end of phase `input`, and the arenas that sets of them lead to.
@@ -158,6 +152,22 @@ class Trials:
                 kept.pop(next(iter(kept))).close()
         return kept[early].fork()
 
+    def applied(self, keys: Keys) -> Program:
+        """A copy of the program with the chosen sites of all stages, at the end of the last one's phase.
+
+        Raises:
+            CompilerError: IREE failed on the way.
+        """
+        copy = self._at(len(self.stages) - 1, keys)
+        apply_stage(copy, self.stages[-1], keys)
+        return copy
+
+    def forget(self) -> None:
+        """Close the copies that are kept, which hold all of the program's constants."""
+        for kept in self._staged.values():
+            while kept:
+                kept.popitem()[1].close()
+
     def _discover(self, copy: Program, number: int) -> None:
         for find in self.stages[number].patterns:
             chosen = []
@@ -227,8 +237,7 @@ class Trials:
 
     def _try(self, keys: Keys) -> None:
         try:
-            copy = self._at(len(self.stages) - 1, keys)
-            apply_stage(copy, self.stages[-1], keys)
+            copy = self.applied(keys)
             work = total_macs(copy.module)
             self._work = self._work if keys else total_work(copy.module)
             copy.to_phase("flow")

@@ -43,19 +43,22 @@ def test_demo_prints_the_figures_of_its_report(tmp_path: Path) -> None:
     assert verify is not None
     assert (tmp_path / "model.vmfb").stat().st_size > memory.weights
 
-    table = {
-        line[:22].strip(): [int(figure.replace(",", "")) for figure in re.findall(r"\b[\d,]+\b", line[22:46])]
-        for line in done.stderr.splitlines()
-    }
-    assert table["stock max-concurrency"] == [stock.max_concurrency]
-    assert table["stock min-peak-memory"] == [stock.min_peak_memory]
-    assert table["stock debug"] == [stock.debug]
-    assert table["file order"] == [memory.file_order.peak, memory.file_order.arena]
-    assert table["final"] == [memory.final.peak, memory.final.arena]
-    assert table["slab IREE allocates"] == [memory.slab]
-    assert table["inputs"] == [memory.inputs]
-    assert table["outputs"] == [memory.outputs]
-    assert table["weights"] == [memory.weights]
+    table: dict[str, list[int]] = {}
+    for line in done.stderr.partition("around the peak")[0].splitlines():
+        heading, figures = re.split(r"  +", line.strip(), maxsplit=1) if "  " in line.strip() else (line, "")
+        table[heading] = [
+            int(figure.replace(",", "")) for figure in re.findall(r"(?<![.\d,])[\d,]+(?![.\d,x])", figures)
+        ]
+    assert table["IREE max-concurrency"] == [stock.max_concurrency]
+    assert table["IREE min-peak-memory"] == [stock.min_peak_memory]
+    assert table["IREE debug"] == [stock.debug]
+    assert table["live peak"] == [memory.file_order.peak, memory.final.peak]
+    assert table["arena"] == [memory.file_order.arena, memory.final.arena]
+    assert table["slab IREE allocates"] == [stock.best, memory.slab]
+    assert table["inputs, not in slab"] == [memory.inputs]
+    assert table["outputs, not in slab"] == [memory.outputs]
+    assert table["RAM: slab, in, out"] == [memory.ram]
+    assert table["weights"][-1] == memory.weights
 
     said = done.stdout.split("\n\n")[1]
     assert re.findall(r"([\d,]+) bytes", said) == [f"{stock.best:,}", f"{memory.slab:,}"]

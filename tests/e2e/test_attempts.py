@@ -63,7 +63,7 @@ def test_a_crash_in_a_trial(place: Place) -> None:
 @pytest.mark.parametrize("module", [PADS, LOWER])
 def test_a_crash_wherever_rewrites_are_looked_for_or_applied(module: str, place: Place) -> None:
     """In the search for sites, or in the compilation of the program with those that were chosen."""
-    name = "find" if module == PADS else "apply_rewrites"
+    name = "find" if module == PADS else "_applied"
     place.patch(module, name, "lambda *arguments: os.kill(os.getpid(), 11)")
     said, report = compiled(place)
     assert "the compiler crashed (SIGSEGV)" in said
