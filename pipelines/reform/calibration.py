@@ -71,6 +71,13 @@ def read_calibration(path: Path, declared: Sequence[TensorIO]) -> Calibration:
                 hint=f"it holds {', '.join(arrays) or 'nothing'}: name arrays as the model names its inputs",
             )
         inputs[item.name] = _fitted(arrays[item.name], item, path)
+    unknown = sorted(set(arrays) - set(inputs) - {LABELS})
+    if unknown:  # labels under another name would silently make agreement out of accuracy
+        raise SerenityError(
+            f"array '{unknown[0]}' is no input of the model",
+            file=str(path),
+            hint=f"inputs are {', '.join(inputs)}; classes go by the name '{LABELS}'",
+        )
     labels = _labels(arrays[LABELS], path) if LABELS in arrays and LABELS not in inputs else None
     counts = {name: len(value) for name, value in inputs.items()}
     if labels is not None:

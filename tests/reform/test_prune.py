@@ -212,6 +212,7 @@ def test_scores_and_losses() -> None:
         ({"x": np.zeros((4, 2, 3)), "labels": np.zeros(3, int)}, "differ in their number of samples"),
         ({"x": np.zeros((4, 2, 3)), "labels": np.zeros(4)}, "not one integer a sample"),
         ({"x": np.zeros((3, 2, 3))}, "no multiple of the 2"),
+        ({"x": np.zeros((4, 2, 3)), "label": np.zeros(4, int)}, "array 'label' is no input"),
     ],
 )
 def test_calibration_data_that_do_not_fit(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
