@@ -29,19 +29,23 @@ _FETCHED = re.compile(rf"<(?:script|img|iframe)[^>]*\ssrc{_ELSEWHERE}|<link[^>]*
 _TREE = REPO / "build" / "docs_tree" / "serenity_mlir"
 
 
-def on_config(config: Any) -> Any:
-    """List the decisions in the navigation, and lay the sources out as Python sees them."""
-    decisions = sorted(path.relative_to(_DOCS).as_posix() for path in _DOCS.glob("decisions/*.md"))
-    decisions.sort(key=lambda path: not path.endswith("README.md"))
-    for entry in config["nav"]:
-        if "Decisions" in entry:
-            entry["Decisions"] = decisions
+def on_startup(**_circumstances: Any) -> None:
+    """Lay the sources out as Python sees them, before anything notes which of its folders are there."""
     _TREE.mkdir(parents=True, exist_ok=True)
     sources = [*(REPO / "serenity_mlir").iterdir(), REPO / "dialect_passes", REPO / "pipelines"]
     for path in sources:
         link = _TREE / path.name
         if not link.is_symlink():
             link.symlink_to(path)
+
+
+def on_config(config: Any) -> Any:
+    """List the decisions in the navigation."""
+    decisions = sorted(path.relative_to(_DOCS).as_posix() for path in _DOCS.glob("decisions/*.md"))
+    decisions.sort(key=lambda path: not path.endswith("README.md"))
+    for entry in config["nav"]:
+        if "Decisions" in entry:
+            entry["Decisions"] = decisions
     return config
 
 
