@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from time import perf_counter
 
 from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Price, Trials
@@ -135,7 +136,7 @@ def _grown(trials: Trials, best: Keys, sites: list[str], late: Callable[[], bool
     while not late():
         further = [key for key in sites if key not in best]
         near = [key for key in further if not late() and not trials.peak_stays(best, Keys([key]))]
-        near.sort(key=trials.slowed.__getitem__)  # the budget of time goes furthest so
+        near = _in_turn(sorted(near, key=trials.slowed.__getitem__))  # the budget of time goes furthest so
         if not near and not trials.peak_stays(best, Keys(further)):
             near = further
         found = best
@@ -147,6 +148,14 @@ def _grown(trials: Trials, best: Keys, sites: list[str], late: Callable[[], bool
             return best
         best = found
     return best
+
+
+def _in_turn(keys: list[str]) -> list[str]:
+    """One of each pattern after another: none waits for all of another's, which may be many and no help."""
+    patterns: dict[str, list[str]] = {}
+    for key in keys:
+        patterns.setdefault(_pattern(key), []).append(key)
+    return [key for turn in zip_longest(*patterns.values()) for key in turn if key is not None]
 
 
 def _better(trials: Trials, one: Keys, two: Keys) -> Keys:
