@@ -13,7 +13,7 @@ from serenity_mlir.arena import plan
 from serenity_mlir.arena.tflite_layout import ALIGNMENT, tflite_layout
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.graph import MemoryGraph
-from serenity_mlir.liveness import live_ranges, peak
+from serenity_mlir.liveness import Slice, live_ranges, peak
 from serenity_mlir.pipelines.bench.networks import darts_normal_cell, randwire_stage
 from serenity_mlir.pipelines.bench.rewriting import rewrite
 from serenity_mlir.pipelines.bench.topology import Topology, read_topology
@@ -261,9 +261,15 @@ def _variants(graph: MemoryGraph, topology: Topology, best: Schedule, time_limit
     """Figures of the graph in its best order, and of what rewriting makes of it."""
     tflite = _tflite(graph, graph.file_order)
     before = [_transfers(graph, graph.file_order, size) for size in ON_CHIP]
+    # Planned once each: rewriting that splits nothing leaves graph and order, and a second search that
+    # time ends elsewhere would give the same cell another figure.
+    arenas: dict[tuple[Slice, ...], int] = {}
 
     def variant(name: str, graph: MemoryGraph, found: Schedule, split: tuple[str, ...] = ()) -> Variant:
-        arena = plan(live_ranges(graph, found.order), alignment=ALIGNMENT, time_limit=time_limit).size
+        ranges = tuple(live_ranges(graph, found.order))
+        if ranges not in arenas:
+            arenas[ranges] = plan(ranges, alignment=ALIGNMENT, time_limit=time_limit).size
+        arena = arenas[ranges]
         moved = [
             OffChip(size, stock, _transfers(graph, found.order, size))
             for size, stock in zip(ON_CHIP, before, strict=True)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
 import pytest
 
+from serenity_mlir.arena import ArenaPlan, plan
 from serenity_mlir.arena.tflite_layout import tflite_layout
-from serenity_mlir.liveness import live_ranges, peak
+from serenity_mlir.liveness import Slice, live_ranges, peak
+from serenity_mlir.pipelines.bench import paper
 from serenity_mlir.pipelines.bench.networks import darts_normal_cell, randwire_stage
 from serenity_mlir.pipelines.cli import main as cli
 
 QUICK = ("--time-limit", "0.1", "--orders", "40")
+"""Searches end wherever they are then: for what does not depend on figures."""
+
+FINISHED = ("--time-limit", "60", "--orders", "40")
+"""With the fixture `small` every search ends by itself, in a second altogether: for figures."""
+
+NODES = 12
 
 
 def run(*arguments: object) -> int:
@@ -31,8 +41,15 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RandWire's stages with fewer nodes."""
+    monkeypatch.setattr(paper, "_NODES", NODES)
+
+
+@pytest.mark.usefixtures("small")
 def test_figures_tables_and_files(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*QUICK, "--json", "p.json", "-o", "p.md") == 0
+    assert run(*FINISHED, "--json", "p.json", "-o", "p.md") == 0
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "SwiftNet's cells are left out" in shown.err
@@ -47,7 +64,7 @@ def test_figures_tables_and_files(elsewhere: Path, capsys: pytest.CaptureFixture
     ]
     graphs = {
         "DARTS normal cell": darts_normal_cell().memory_graph(),
-        "RandWire CIFAR100 C": randwire_stage(32, channels=312, size=4, seed=4).memory_graph(),
+        "RandWire CIFAR100 C": randwire_stage(NODES, channels=312, size=4, seed=4).memory_graph(),
     }
     for name, graph in graphs.items():
         assert cells[name]["ops"] == len(graph.ops)
@@ -81,16 +98,35 @@ def test_figures_tables_and_files(elsewhere: Path, capsys: pytest.CaptureFixture
     assert "NOT confirmed" in shown.err
     assert "…" not in shown.err
     text = (elsewhere / "p.md").read_text()
-    assert "`serenity bench paper --time-limit 0.1 --orders 40 -o p.md`" in text
+    assert "`serenity bench paper --time-limit 60 --orders 40 -o p.md`" in text
     assert f"| {cells['DARTS normal cell']['tflite']:,} |" in text
 
 
-def test_swiftnet_is_read_and_the_whole_net_is_no_part_of_the_mean(
-    shared: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("serenity_mlir.pipelines.bench.paper._NODES", 8)  # quick, and not what is tested
+@pytest.mark.usefixtures("small")
+def test_no_ranges_are_packed_twice(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However far a search of an arena comes: what is the same has the same figures."""
+    asked: list[Sequence[Slice]] = []
+
+    def planner(ranges: Sequence[Slice], *, alignment: int, time_limit: float) -> ArenaPlan:
+        asked.append(ranges)
+        found = plan(ranges, alignment=alignment, time_limit=time_limit)
+        return replace(found, size=found.size + len(asked))  # no two searches end alike
+
+    monkeypatch.setattr(paper, "plan", planner)
+    assert run(*FINISHED, "--json", "p.json") == 0
+    cells = json.loads((elsewhere / "p.json").read_text())["cells"]
+    darts, *stages = (cell["variants"] for cell in cells)
+    assert len({one["arena"] for one in darts}) == 3
+    for variant, chained, rewritten in stages:
+        assert chained == variant | {"name": "dp+chained"}
+        assert rewritten == variant | {"name": "dp+rewriting"}
+    assert len(asked) == len(darts) + len(stages)
+
+
+@pytest.mark.usefixtures("small")
+def test_swiftnet_is_read_and_the_whole_net_is_no_part_of_the_mean(shared: Path, elsewhere: Path) -> None:
     folder = shared / "data" / "swiftnet_cells"
-    assert run("--time-limit", 1, "--orders", 2000, "--swiftnet", folder, "--json", "p.json") == 0
+    assert run("--time-limit", 60, "--orders", 2000, "--swiftnet", folder, "--json", "p.json") == 0
     report = json.loads((elsewhere / "p.json").read_text())
     cells = {cell["name"]: cell for cell in report["cells"]}
     least = {
