@@ -178,11 +178,6 @@ def test_wheel_lists_every_package() -> None:
 @pytest.mark.parametrize("module", ["", ".pipelines.cli.contained", ".pipelines.cli.main"])
 def test_import_is_light(module: str) -> None:
     heavy = ("bokeh", "iree", "matplotlib", "numpy", "onnx", "onnxruntime", "ortools", "torch")
-    code = (
-        f"import sys, time; start = time.process_time(); import serenity_mlir{module}\n"
-        f"print(time.process_time() - start, *sorted(sys.modules.keys() & set({heavy!r})))"
-    )
+    code = f"import sys; import serenity_mlir{module}\nprint(*sorted(sys.modules.keys() & set({heavy!r})))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    seconds, *loaded = run.stdout.split()
-    assert loaded == []
-    assert float(seconds) < 0.5
+    assert run.stdout.split() == []

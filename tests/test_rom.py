@@ -77,7 +77,7 @@ def test_a_hoisted_copy_is_found_and_rewriting_removes_it(shared: Path) -> None:
     """Stock IREE stores the 16,000 int8 weights of a matrix product as f32."""
     model = shared / "models" / "tfl_tflm_micro_speech.onnx"
     plain = compile_model(model, CompileOptions(emit="mlir", rewrite=PLAIN)).report
-    ours = compile_model(model, CompileOptions(emit="mlir", rewrite=RewriteOptions(time_limit=5))).report
+    ours = compile_model(model, CompileOptions(emit="mlir", rewrite=RewriteOptions(time_limit=60))).report
     assert plain is not None
     assert plain.rom is not None
     assert (plain.rom.grown[0].size, plain.rom.grown[0].location) == (64_000, "n_47")

@@ -47,9 +47,9 @@ class Cells(HTMLParser):
             self.found.append(" ".join(data.split()))
 
 
-def test_import_takes_milliseconds_and_names_come_when_used() -> None:
+def test_an_import_loads_nothing_and_names_come_when_used() -> None:
     code = (
-        "import sys, time; start = time.perf_counter(); import serenity_mlir\n"
+        "import sys; import serenity_mlir\n"
         "light = [name for name in sys.modules if name.startswith('serenity_mlir.')]\n"
         "print(light, set(serenity_mlir.__all__) - set(dir(serenity_mlir)))\n"
         "print(serenity_mlir.plan.__module__, 'iree' in sys.modules, hasattr(serenity_mlir, 'nothing'))"
