@@ -25,8 +25,8 @@ from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.option_text import OptionValue, split_options, unparse
-from serenity_mlir.dialect_passes.suggest import hint_of
 from serenity_mlir.errors import UsageError
+from serenity_mlir.suggest import hint_of
 
 R = TypeVar("R")
 

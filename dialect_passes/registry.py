@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from serenity_mlir.dialect_passes.suggest import hint_of
 from serenity_mlir.errors import UsageError
+from serenity_mlir.suggest import hint_of
 
 if TYPE_CHECKING:  # importing pass_base loads the MLIR bindings
     from serenity_mlir.dialect_passes.pass_base import Pass

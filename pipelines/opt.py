@@ -12,7 +12,6 @@ from typing import ClassVar, NoReturn
 from serenity_mlir.dialect_passes.diagnostics import Diagnostic, Severity, collecting, of_mlir
 from serenity_mlir.dialect_passes.mlir import ir, make_context
 from serenity_mlir.dialect_passes.pipeline_text import parse_pipeline
-from serenity_mlir.dialect_passes.suggest import did_you_mean
 from serenity_mlir.errors import EXIT_ERROR, SerenityError, UsageError
 from serenity_mlir.pipelines.atomic_file import atomic_write
 from serenity_mlir.pipelines.expected_diagnostics import mismatches, parse_expected
@@ -26,6 +25,7 @@ from serenity_mlir.pipelines.opt_text import (
 )
 from serenity_mlir.pipelines.pass_runner import PassRunner, PrintStyle
 from serenity_mlir.pipelines.scratch import note_stage, read_input
+from serenity_mlir.suggest import did_you_mean
 
 _SWITCHES = {
     "--verify-each": (True, "verify IR after each pass (default)"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from serenity_mlir.errors import UsageError
+from serenity_mlir.suggest import hint_of
 
 _LOCAL = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
 # A user who gives one of these has chosen the device: the target's own flags stand back.
@@ -63,9 +63,7 @@ def target(name: str) -> Target:
     """
     if name in TARGETS:
         return TARGETS[name]
-    near = difflib.get_close_matches(name, TARGETS, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    raise UsageError(f"no target '{name}'", hint=f"{hint}targets are {', '.join(TARGETS)}")
+    raise UsageError(f"no target '{name}'", hint=hint_of(name, TARGETS, "targets are"))
 
 
 def compiler_flags(name: str, given: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from serenity_mlir.errors import UsageError
 from serenity_mlir.pipelines.phases import PHASES
 
 FORMATS: Final = ("vm-bytecode", "vm-c", "vm-asm")
@@ -97,16 +98,40 @@ class Argument:
     raw: tuple[str, ...]
 
 
-def expand_response_files(arguments: Sequence[str]) -> list[str]:
-    """Put what a file holds in the place of `@file`, as LLVM does; an `@name` of no file stays."""
+def expand_response_files(arguments: Sequence[str], within: frozenset[Path] = frozenset()) -> list[str]:
+    """Put what a file holds in the place of `@file`, as LLVM does; an `@name` of no file stays.
+
+    Args:
+        arguments: Without the program's name.
+        within: Files that they come from.
+
+    Raises:
+        UsageError: A file cannot be read, is no text, leaves a quotation open or holds itself.
+    """
     found: list[str] = []
     for argument in arguments:
         path = Path(argument[1:])
         if argument.startswith("@") and path.is_file():
-            found += expand_response_files(shlex.split(path.read_text()))
+            inner = within | {path.resolve()}
+            if inner == within:
+                raise UsageError("holds itself", file=argument[1:], hint="a response file lists arguments")
+            found += expand_response_files(_arguments(path), inner)
         else:
             found.append(argument)
     return found
+
+
+def _arguments(path: Path) -> list[str]:
+    try:
+        return shlex.split(path.read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", file=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"byte {error.start} is not UTF-8", file=str(path), hint="a response file lists arguments as text"
+        ) from error
+    except ValueError as error:
+        raise UsageError(str(error).lower(), file=str(path), hint="quote as a shell does") from error
 
 
 def scan(arguments: Sequence[str], takes_value: Callable[[str], bool]) -> Iterator[Argument]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from serenity_mlir.dialect_passes.suggest import hint_of
 from serenity_mlir.errors import UsageError
 from serenity_mlir.pipelines.dropin.command_line import scan, switch
+from serenity_mlir.suggest import hint_of
 
 _PREFIX = "serenity-"
 _HELP: Final = {

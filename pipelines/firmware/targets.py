@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import tomllib
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
-
 import msgspec
 
-from serenity_mlir.errors import UsageError
-
-_SUFFIX = ".toml"
+from serenity_mlir.named_files import NamedFiles
 
 
 class Linkage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,13 +71,9 @@ class FirmwareTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     board: Board | None = None
 
 
-@cache
-def firmware_targets() -> dict[str, FirmwareTarget]:
-    """The targets that come with the package, by name."""
-    found = files("serenity_mlir.pipelines.firmware") / "boards"
-    texts = [(item.name, item.read_text("utf-8")) for item in found.iterdir() if item.name.endswith(_SUFFIX)]
-    targets = [_parsed(text, name) for name, text in sorted(texts)]
-    return {item.name: item for item in targets}
+_TARGETS = NamedFiles(
+    FirmwareTarget, "firmware target", "--target", "serenity_mlir.pipelines.firmware", "boards"
+)
 
 
 def firmware_target(name: str) -> FirmwareTarget:
@@ -94,24 +82,4 @@ def firmware_target(name: str) -> FirmwareTarget:
     Raises:
         UsageError: There is none, or the file does not describe one.
     """
-    if name.endswith(_SUFFIX):
-        try:
-            return _parsed(Path(name).read_text("utf-8"), name)
-        except OSError as error:
-            raise UsageError(f"cannot be read: {error.strerror}", file=name) from error
-    known = firmware_targets()
-    if name in known:
-        return known[name]
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    raise UsageError(
-        f"no firmware target '{name}'",
-        hint=f"{hint}--target is one of {', '.join(known)}, or a .toml file that describes another",
-    )
-
-
-def _parsed(text: str, file: str) -> FirmwareTarget:
-    try:
-        return msgspec.convert(tomllib.loads(text), FirmwareTarget)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise UsageError(f"no firmware target: {error}", file=file) from error
+    return _TARGETS.find(name)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import tomllib
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from serenity_mlir.errors import UsageError
+from serenity_mlir.named_files import NamedFiles
 
 DEFAULT_PROFILE = "horowitz45"
 
-_SUFFIX = ".toml"
 _Cost = Annotated[float, msgspec.Meta(ge=0)]
 _Bits = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -64,12 +58,7 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bits: Bits = Bits()
 
 
-@cache
-def profiles() -> dict[str, Profile]:
-    """The profiles that come with the package, by name."""
-    found = files("serenity_mlir.reform") / "profiles"
-    texts = [(item.name, item.read_text("utf-8")) for item in found.iterdir() if item.name.endswith(_SUFFIX)]
-    return {item.name: item for item in (_parsed(text, name) for name, text in sorted(texts))}
+_PROFILES = NamedFiles(Profile, "profile", "--profile", "serenity_mlir.reform", "profiles")
 
 
 def profile(name: str) -> Profile:
@@ -78,26 +67,4 @@ def profile(name: str) -> Profile:
     Raises:
         UsageError: There is none, or the file does not describe one.
     """
-    if name.endswith(_SUFFIX):
-        try:
-            return _parsed(Path(name).read_text("utf-8"), name)
-        except OSError as error:
-            raise UsageError(f"cannot be read: {error.strerror}", file=name) from error
-        except UnicodeDecodeError as error:
-            raise UsageError(f"cannot be read: {error}", file=name) from error
-    known = profiles()
-    if name in known:
-        return known[name]
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    raise UsageError(
-        f"no profile '{name}'",
-        hint=f"{hint}--profile is one of {', '.join(known)}, or a .toml file that describes another",
-    )
-
-
-def _parsed(text: str, file: str) -> Profile:
-    try:
-        return msgspec.convert(tomllib.loads(text), Profile)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise UsageError(f"no profile: {error}", file=file) from error
+    return _PROFILES.find(name)

@@ -125,6 +125,23 @@ def test_response_files(tmp_path: Path) -> None:
     assert expand_response_files([f"@{outer}", "@nowhere"]) == ["in.mlir", "-o", "a b", "--flag", "@nowhere"]
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"a \xff", "byte 2 is not UTF-8"),
+        (b"-o 'a", "no closing quotation"),
+        (b"a @file", "holds itself"),
+    ],
+)
+def test_response_files_that_cannot_be_read(
+    data: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_bytes(data)
+    with pytest.raises(UsageError, match=f"file: {said}\n  hint: "):
+        expand_response_files(["@file"])
+
+
 def test_flags_of_ours() -> None:
     given = ["--serenity-no-schedule", "-serenity-time-limit", "0.5", "--serenity-report=r.json"]
     flags, rest = split_serenity_flags(["in.mlir", *given, "-o", "x"])
