@@ -21,8 +21,22 @@ if TYPE_CHECKING:
     from serenity_mlir.views.rows import Table
 
 
+class _Reported(Presented):
+    """A result that shows itself as its report does."""
+
+    report: Report | PruneReport
+
+    def to_json(self) -> bytes:
+        """The report as indented JSON."""
+        return self.report.to_json()
+
+    def shown_tables(self) -> Sequence[Table]:
+        """See `Presented`."""
+        return self.report.shown_tables()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class CompiledModel(Presented):
+class CompiledModel(_Reported):
     """A compiled model.
 
     Attributes:
@@ -60,21 +74,13 @@ class CompiledModel(Presented):
         else:
             _write(Path(path), self.data)
 
-    def to_json(self) -> bytes:
-        """The report as indented JSON."""
-        return self.report.to_json()
-
-    def shown_tables(self) -> Sequence[Table]:
-        """See `Presented`."""
-        return self.report.shown_tables()
-
     def __repr__(self) -> str:
         size = sum(map(len, self.files.values()))
         return f"<CompiledModel {self.report.model.path} as {self.emit}, {size:,} bytes>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrunedModel(Presented):
+class PrunedModel(_Reported):
     """A pruned model.
 
     Attributes:
@@ -107,14 +113,6 @@ class PrunedModel(Presented):
                 hint="serenity_mlir.compile(pruned.model) goes on",
             )
         _write(Path(path), self.data)
-
-    def to_json(self) -> bytes:
-        """The report as indented JSON."""
-        return self.report.to_json()
-
-    def shown_tables(self) -> Sequence[Table]:
-        """See `Presented`."""
-        return self.report.shown_tables()
 
     def __repr__(self) -> str:
         return f"<PrunedModel {self.report.model.path}, {len(self.data):,} bytes>"

@@ -21,7 +21,7 @@ from serenity_mlir.pipelines.importing.unsigned_results import declare_unsigned_
 from serenity_mlir.pipelines.iree_api import Program, Session, split_flags
 from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower import lower_to, with_alignment
-from serenity_mlir.pipelines.lower_rewritten import RewriteOptions, lower_rewritten
+from serenity_mlir.pipelines.lower_rewritten import RewriteOptions, RewrittenLowering
 from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult
 from serenity_mlir.pipelines.parse_mlir import parse_module
 from serenity_mlir.pipelines.phases import PHASES
@@ -120,9 +120,8 @@ def compile_model(path: Path, options: CompileOptions) -> Compiled:
             choice = None
             lowered = lower_to(program, last, stream, progress)
         else:
-            program, choice, lowered = lower_rewritten(
-                program, last, options.rewrite, stream, progress, own=total_size(own)
-            )
+            lowering = RewrittenLowering(program, last, options.rewrite, stream, progress, total_size(own))
+            program, choice, lowered = lowering.run()
     except CompilerError as error:
         raise explained(error, source) from error
     if lowered is None:

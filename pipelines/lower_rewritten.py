@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from serenity_mlir.pipelines.attempts import crashes, given_up, trying
 from serenity_mlir.pipelines.choose_rewrites import Choice, choose_rewrites
@@ -51,83 +52,80 @@ class RewriteOptions:
         return (*((REWRITES,) if self.ops else ()), *((REGIONS, DISPATCHES) if self.regions else ()))
 
 
-def lower_rewritten(  # noqa: PLR0913  (how to choose and how to lower)
-    program: Program,
-    last: str,
-    rewriting: RewriteOptions,
-    options: StreamOptions,
-    progress: Callable[[str], None],
-    *,
-    own: int,
-) -> tuple[Program, Choice, Lowered | None]:
-    """Bring `program` to phase `last`, "stream" or later, rewritten where that saves memory.
+@dataclass(frozen=True, slots=True)
+class RewrittenLowering:
+    """A program that is to be rewritten where that saves memory, and lowered.
 
-    Code generation has the last word: sites that IREE cannot compile are left out, and others chosen.
-
-    Args:
-        program: What to lower; it is spent.
-        last: The phase to stop after.
+    Attributes:
+        program: It is spent.
+        last: The phase to stop after, "stream" or later.
         rewriting: What may be chosen.
         options: Of order and arena.
         progress: Called with each stage.
         own: Bytes of the model's constants, which no choice may let grow.
-
-    Returns:
-        The program that was lowered, the choice, and what was found.
-
-    Raises:
-        CompilerError: IREE fails without rewrites too.
-        CheckFailed: An independent check disproved our own work.
     """
-    if PHASES.index(program.phase) < PHASES.index("input"):
-        progress("compile with IREE")
-        program.to_phase("input")
-    crashed = crashes()
-    notes = tuple(f"{item.what}; {_LEFT_OUT}" for item in crashed)
-    banned = {key: item.what for item in crashed for key in item.suspects}
-    choice = Choice({}, (), None, None, 0)
-    if not given_up(crashed):
-        with trying(()):
-            rewritten, choice, lowered = _tried(program, last, rewriting, options, progress, own=own)
-        banned = {key: what for key, what in banned.items() if key not in choice.taken}
-        if rewritten is not None:
-            return rewritten, replace(choice.with_reasons(banned), notes=notes), lowered
-    choice = replace(choice.without_any().with_reasons(banned), notes=notes)
-    return program, choice, lower_to(program, last, options, progress)
 
+    program: Program
+    last: str
+    rewriting: RewriteOptions
+    options: StreamOptions
+    progress: Callable[[str], None]
+    own: int
 
-def _tried(  # noqa: PLR0913  (as above)
-    program: Program,
-    last: str,
-    rewriting: RewriteOptions,
-    options: StreamOptions,
-    progress: Callable[[str], None],
-    *,
-    own: int,
-) -> tuple[Program | None, Choice, Lowered | None]:
-    """The program with the sites that were chosen, lowered; None where none is chosen that IREE compiles."""
-    progress("choose rewrites")
-    trials = Trials(program.fork(), options, rewriting.stages, rewriting.exact, rewriting.balanced, own)
-    banned: dict[str, str] = {}
-    choice = choose_rewrites(trials, time_limit=rewriting.time_limit, progress=progress)
-    for attempt in range(_ATTEMPTS):
-        if not choice.taken:
-            break
-        taken = Keys(choice.taken)
-        unchanged = program.fork() if options.compare_stock else None
-        try:
-            with trying(taken):
-                rewritten = _applied(trials, taken)
-                lowered = lower_to(rewritten, last, options, progress, unchanged)
-            return rewritten, choice.with_reasons(banned), lowered
-        except CompilerError as error:
-            program.diagnostics.clear()
-            blamed = trials.blamed(error.message, taken) if attempt < _ATTEMPTS - 1 else taken
-            banned |= dict.fromkeys(blamed, f"IREE does not compile it: {error.message}")
-        choice = choose_rewrites(
-            trials, time_limit=rewriting.time_limit / 2, progress=progress, banned=Keys(banned)
+    def run(self) -> tuple[Program, Choice, Lowered | None]:
+        """The program that was lowered, the choice, and what was found.
+
+        Code generation has the last word: sites that IREE cannot compile are left out, and others chosen.
+
+        Raises:
+            CompilerError: IREE fails without rewrites too.
+            CheckFailed: An independent check disproved our own work.
+        """
+        if PHASES.index(self.program.phase) < PHASES.index("input"):
+            self.progress("compile with IREE")
+            self.program.to_phase("input")
+        crashed = crashes()
+        notes = tuple(f"{item.what}; {_LEFT_OUT}" for item in crashed)
+        banned = {key: item.what for item in crashed for key in item.suspects}
+        choice = Choice({}, (), None, None, 0)
+        if not given_up(crashed):
+            with trying(()):
+                rewritten, choice, lowered = self._tried()
+            banned = {key: what for key, what in banned.items() if key not in choice.taken}
+            if rewritten is not None:
+                return rewritten, replace(choice.with_reasons(banned), notes=notes), lowered
+        choice = replace(choice.without_any().with_reasons(banned), notes=notes)
+        return self.program, choice, self._lowered(self.program)
+
+    def _tried(self) -> tuple[Program | None, Choice, Lowered | None]:
+        """The program with the chosen sites, lowered; None where none is chosen that IREE compiles."""
+        self.progress("choose rewrites")
+        rewriting = self.rewriting
+        trials = Trials(
+            self.program.fork(), self.options, rewriting.stages, rewriting.exact, rewriting.balanced, self.own
         )
-    return None, choice.with_reasons(banned), None
+        choose = partial(choose_rewrites, trials, progress=self.progress)
+        banned: dict[str, str] = {}
+        choice = choose(time_limit=rewriting.time_limit)
+        for attempt in range(_ATTEMPTS):
+            if not choice.taken:
+                break
+            taken = Keys(choice.taken)
+            unchanged = self.program.fork() if self.options.compare_stock else None
+            try:
+                with trying(taken):
+                    rewritten = _applied(trials, taken)
+                    lowered = self._lowered(rewritten, unchanged)
+                return rewritten, choice.with_reasons(banned), lowered
+            except CompilerError as error:
+                self.program.diagnostics.clear()
+                blamed = trials.blamed(error.message, taken) if attempt < _ATTEMPTS - 1 else taken
+                banned |= dict.fromkeys(blamed, f"IREE does not compile it: {error.message}")
+            choice = choose(time_limit=rewriting.time_limit / 2, banned=Keys(banned))
+        return None, choice.with_reasons(banned), None
+
+    def _lowered(self, program: Program, unchanged: Program | None = None) -> Lowered | None:
+        return lower_to(program, self.last, self.options, self.progress, unchanged)
 
 
 def _applied(trials: Trials, taken: Keys) -> Program:
