@@ -132,11 +132,15 @@ def _climbed(trials: Trials, sites: list[str], late: Callable[[], bool]) -> Keys
 
 
 def _grown(trials: Trials, best: Keys, sites: list[str], late: Callable[[], bool]) -> Keys:
-    """With further sites, one after another, of those alone that can lower the peak as it is then."""
+    """With further sites, one after another, of those alone that can lower the peak as it is then.
+
+    Those come first without whose buffers the least is left of it.
+    """
     while not late():
         further = [key for key in sites if key not in best]
         near = [key for key in further if not late() and not trials.peak_stays(best, Keys([key]))]
         near = _in_turn(sorted(near, key=trials.slowed.__getitem__))  # the budget of time goes furthest so
+        near.sort(key=lambda key: trials.rest(best, Keys([key])))
         if not near and not trials.peak_stays(best, Keys(further)):
             near = further
         found = best

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from serenity_mlir.dialect_passes.flow.patterns import DISPATCH_PATTERNS
 from serenity_mlir.dialect_passes.flow.patterns import PATTERNS as REGION_PATTERNS
@@ -13,14 +14,12 @@ from serenity_mlir.dialect_passes.linalg.reach import names_around, sums_floats_
 from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, Site, apply_sites, keyed
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.dialect_passes.tensors.stored_constants import stored_constants, total_size
-from serenity_mlir.graph import MemoryGraph
+from serenity_mlir.peak_core import PeakCore
 from serenity_mlir.pipelines.attempts import Crash, crashes, trying
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower_stream import StreamOptions, predict
 from serenity_mlir.pipelines.rom import exceeds
-from serenity_mlir.schedulers import schedule
-from serenity_mlir.schedulers.bounds import lower_bound
 
 Keys = frozenset[str]
 NONE: Keys = frozenset()
@@ -119,6 +118,7 @@ class Trials:
     _staged: dict[int, dict[Keys, Program]] = field(default_factory=dict)
     _stored: dict[Keys, int] = field(default_factory=dict)
     _schedules: dict[Keys, tuple[RegionSchedule, ...]] = field(default_factory=dict)
+    _cores: dict[Keys, tuple[_Reached, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find every site, with none of the earlier stages' and with all of them."""
@@ -268,13 +268,32 @@ class Trials:
 
         Then no choice among `keys` makes it smaller.
         """
+        names = self._names(keys)
+        return any(item.core.stays_without(item.touched(names)) for item in self._peaks(base))
+
+    def rest(self, base: Keys, keys: Keys) -> int:
+        """The peak of what `keys` cannot touch in the order of the program with the rewrites `base`."""
+        names = self._names(keys)
+        return max((item.core.rest(item.touched(names)) for item in self._peaks(base)), default=0)
+
+    def _names(self, keys: Keys) -> frozenset[str]:
+        return frozenset[str]().union(*(self.reach[key] for key in keys))
+
+    def _peaks(self, base: Keys) -> tuple[_Reached, ...]:
+        """Of the model's regions with the rewrites `base`; none where their arena has no constant size."""
         if self.arena(base) == float("inf") or base not in self._schedules:
-            return False
-        names = frozenset[str]().union(*(self.reach[key] for key in keys))
-        model = [item for item in self._schedules[base] if item.role == "model"]
-        top = max((item.schedule.peak for item in model if item.schedule is not None), default=0)
-        graphs = [item.graph for item in model if item.graph is not None]
-        return any(untouched_bound(graph, names, top) >= top for graph in graphs)
+            return ()
+        if base not in self._cores:
+            model = [
+                (item.graph, item.schedule)
+                for item in self._schedules[base]
+                if item.role == "model" and item.graph is not None and item.schedule is not None
+            ]
+            top = max((found.peak for _, found in model), default=0)
+            self._cores[base] = tuple(
+                _Reached(PeakCore(graph, found.order, top, _BOUND_LIMIT)) for graph, found in model
+            )
+        return self._cores[base]
 
     def blamed(self, message: str, keys: Keys) -> Keys:
         """Of `keys` those whose sites may have led to a diagnostic of IREE; all where it names none."""
@@ -283,21 +302,24 @@ class Trials:
         return near or Keys(key for key in keys if node in self.reach[key]) or keys
 
 
-def untouched_bound(graph: MemoryGraph, names: Collection[str], enough: int) -> int:
-    """Bytes that any order needs for the buffers that no op of these nodes touches.
+@dataclass(frozen=True)
+class _Reached:
+    """A peak, and which of its buffers belong to which of the model's nodes."""
 
-    However those ops are rewritten, the others stay, with their buffers and what orders them.
-    The search for a better bound is left out where the first one is `enough`.
-    """
-    known = {part for name in names for part in name.split(", ")}
-    touched = {buffer for op in graph.ops if known & set(_nodes(op.name)) for buffer in op.touches}
-    buffers = [
-        replace(buffer, size=0) if index in touched else buffer for index, buffer in enumerate(graph.buffers)
-    ]
-    rest = replace(graph, buffers=tuple(buffers))
-    first = lower_bound(rest)
-    return first if first >= enough else schedule(rest, time_limit=_BOUND_LIMIT).lower_bound
+    core: PeakCore
 
+    @cached_property
+    def _nodes(self) -> dict[str, frozenset[int]]:
+        found: dict[str, set[int]] = {}
+        for op in self.core.graph.ops:
+            for node in op.name.partition(" [")[2].removesuffix("]").split(", "):
+                found.setdefault(node, set()).update(op.touches)
+        return {node: frozenset(buffers) for node, buffers in found.items()}
 
-def _nodes(label: str) -> Iterator[str]:
-    yield from label.partition(" [")[2].removesuffix("]").split(", ")
+    def touched(self, names: Collection[str]) -> frozenset[int]:
+        """Buffers that ops of these nodes touch.
+
+        However those ops are rewritten, the others stay, with their buffers and what orders them.
+        """
+        known = {part for name in names for part in name.split(", ")}
+        return frozenset[int]().union(*(self._nodes.get(name, frozenset()) for name in known))

@@ -27,12 +27,16 @@ class GivenArenas:
         self.hopeless = NONE
         self.prices: dict[Keys, object] = {}
         self.slowed = dict.fromkeys(self.sites, 0.0)
+        self.left_of: dict[Keys, int] = {}
 
     def arena(self, keys: Keys) -> float:
         return self.arenas.setdefault(keys, self.given(keys))
 
     def peak_stays(self, _base: Keys, _added: Keys) -> bool:
         return False
+
+    def rest(self, _base: Keys, keys: Keys) -> int:
+        return self.left_of.get(keys, 0)
 
     def latency(self, _keys: Keys) -> float:
         return 1.0
@@ -87,3 +91,11 @@ def test_no_pattern_waits_for_all_sites_of_another() -> None:
     choice = choose_rewrites(cast(Trials, trials), time_limit=60.0, progress=lambda _stage: None)
     assert set(choice.taken) == {"pad at x"}
     assert list(trials.arenas).index(Keys(["pad at x"])) < 6
+
+
+def test_what_touches_most_of_the_peak_is_tried_first() -> None:
+    sites = [f"pad at {number}" for number in range(40)]
+    trials = GivenArenas(lambda keys: 1000 - 500 * (keys == Keys(["pad at 30"])), sites)
+    trials.left_of = {Keys([key]): 900 for key in sites} | {Keys(["pad at 30"]): 100}
+    choose_rewrites(cast(Trials, trials), time_limit=60.0, progress=lambda _stage: None)
+    assert list(trials.arenas)[2] == Keys(["pad at 30"])

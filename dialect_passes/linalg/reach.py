@@ -81,7 +81,9 @@ def _users(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _reduces(op: ir.Operation) -> bool:
-    """Whether an op certainly starts a dispatch of its own."""
+    """Whether an op certainly starts a dispatch of its own, or is one."""
+    if op.name.startswith("flow.dispatch."):
+        return True
     if op.name == "linalg.generic":
         return "reduction" in str(op.attributes["iterator_types"])
     return op.name.startswith("linalg.") and not op.name.startswith(_NOT_REDUCING)
