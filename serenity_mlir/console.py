@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from serenity_mlir.errors import SerenityError
-from serenity_mlir.sizes import kib_text, size_text
+from serenity_mlir.sizes import size_text
+from serenity_mlir.views.detail_rows import detail_tables
 from serenity_mlir.views.pruning_rows import pruning_tables
 from serenity_mlir.views.rows import Table, bytes_text, tables
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 # Buffers that the table of the peak shows before it sums up the rest.
 _SHOWN = 8
-# The model's nodes that the table of dispatches names.
-_NODES = 4
 
 
 def stderr() -> Console:
@@ -118,11 +117,7 @@ def progress_bar() -> Iterator[Callable[[str, float], None]]:
 def print_report(report: Report, *, traffic: bool = False, dispatches: bool = False) -> None:
     """The before/after table of one compilation, off-chip traffic and dispatches only where asked for."""
     console = stderr()
-    print_tables(tables(report))
-    if dispatches:
-        _print_dispatches(report)
-    if traffic:
-        _print_traffic(console, report)
+    print_tables([*tables(report), *detail_tables(report, traffic=traffic, dispatches=dispatches)])
     schedule, seconds = report.schedule, report.seconds
     print_line(f"{schedule.ops:,} ops, order by {schedule.method}, {schedule.states:,} states")
     print_line(
@@ -146,24 +141,6 @@ def print_report(report: Report, *, traffic: bool = False, dispatches: bool = Fa
     _print_grown(console, report)
     for warning in report.warnings:
         console.print(f"warning: {warning}", markup=False)
-
-
-def _print_dispatches(report: Report) -> None:
-    """A row a dispatch: what it came from, how many ops were fused, what crosses its boundary."""
-    rows = [
-        (
-            ", ".join(item.nodes[:_NODES]) + (" …" if len(item.nodes) > _NODES else ""),
-            str(len(item.fused)) if item.fused else "copy",
-            bytes_text(item.read),
-            bytes_text(item.constants),
-            bytes_text(item.stored),
-            ", ".join(item.padding) or "none",
-            "in place" if item.in_place else "",
-        )
-        for item in report.dispatches
-    ]
-    headings = ("dispatch", "ops", "reads", "constants", "stores", "padding", "")
-    _print(Table("bytes that each dispatch reads and stores", headings, tuple(rows), frozenset({0})))
 
 
 def _print_rewrites(console: Console, report: Report) -> None:
@@ -226,15 +203,3 @@ def _ranking(made: Contribution) -> str:
     how = {"gradient": "gradients", "ablation": "ablation"}[made.estimate]
     several = f", {made.together} channels at once" if made.together > 1 else ""
     return f"{how}, on {made.samples} samples in {made.rounds} rounds{several}"
-
-
-def _print_traffic(console: Console, report: Report) -> None:
-    if not report.traffic:
-        console.print("off-chip traffic: not known, something has no constant size", markup=False)
-    for item in report.traffic:
-        before, after = item.before.in_ + item.before.out, item.after.in_ + item.after.out
-        console.print(
-            f"off-chip traffic with {kib_text(item.on_chip)} on chip: {size_text(before)} in file order, "
-            f"{size_text(after)} in the final one ({item.after.in_:,} in, {item.after.out:,} out)",
-            markup=False,
-        )

@@ -48,7 +48,7 @@ class UsageError(SerenityError):
 
 
 class BudgetExceeded(SerenityError):
-    """The artefact is correct and complete but larger than the budget given."""
+    """What was made is correct but larger than the budget given, and so is not written."""
 
     exit_status: ClassVar[int] = EXIT_OVER_BUDGET
 

@@ -14,9 +14,10 @@ from serenity_mlir import console
 from serenity_mlir.dialect_passes.stream.schedule_execution import ARENA, EXTERNAL
 from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.pipelines.arena_csv import arena_csv
-from serenity_mlir.pipelines.cli.budgets import Budgets, check_budgets, findings
+from serenity_mlir.pipelines.cli.budgets import Budgets
+from serenity_mlir.pipelines.cli.finish import Finish
 from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs
-from serenity_mlir.pipelines.cli.views import check_views, made_views
+from serenity_mlir.pipelines.cli.views import check_views, view_makers
 from serenity_mlir.pipelines.compile import Compiled, CompileOptions, compile_model
 from serenity_mlir.pipelines.iree_api import split_flags
 from serenity_mlir.pipelines.lower_rewritten import RewriteOptions
@@ -69,6 +70,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
     if name is not None and emit != "firmware":
         raise UsageError("--name is for firmware", hint="say --emit firmware")
     _check_packing(io, no_arena=no_arena)
+    _check_timeline(timeline, "--report", report)
     more = [path for path in (report, sarif_path) if path is not None]
     if emit == "firmware" and output in more:  # a folder, which is checked as one
         raise UsageError("two outputs have one name", hint="give each its own")
@@ -85,20 +87,13 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
         debug_info=debug,
     )
     budgets = Budgets(budget_ram, budget_rom)
-
-    def hold(figures: Report) -> None:
-        if sarif_path is not None:
-            from serenity_mlir.views.sarif import sarif  # noqa: PLC0415  (heavy)
-
-            write_outputs({sarif_path: sarif(findings(figures, budgets))})
-        measure = None if search else partial(_measured, model)
-        check_budgets(figures, made, budgets, searched=search is not None, measure=measure)
-
+    measure = None if search else partial(_measured, model)
+    finish = Finish(output, made, budgets, report, timeline, sarif_path, measure)
     if emit == "firmware":
-        from serenity_mlir.pipelines.cli.firmware import emit_firmware  # noqa: PLC0415  (heavy)
+        from serenity_mlir.pipelines.cli.firmware import firmware_library  # noqa: PLC0415  (heavy)
 
-        compiler = _compiler(search)
-        hold(emit_firmware(model, output, name, made, compiler=compiler, report=report, timeline=timeline))
+        library, write_library = firmware_library(model, output, name, made, compiler=_compiler(search))
+        finish(library, write_library)
         return
     with console.progress(_limits(time_limit, rewrite_limit)) as progress:
         compiled = _compiler(search)(model, replace(made, progress=progress))
@@ -119,13 +114,7 @@ def run_compile(  # noqa: PLR0913  (one parameter an option of the command)
             file=str(model),
             hint="please report this model",
         )
-    write_outputs(
-        {output: artefact}
-        if report is None
-        else {output: artefact, report: figures.to_json(timeline=timeline)}
-    )
-    console.print_report(figures)
-    hold(figures)
+    finish(figures, lambda beside: write_outputs({output: artefact, **beside}))
 
 
 def run_analyze(  # noqa: PLR0913
@@ -155,6 +144,7 @@ def run_analyze(  # noqa: PLR0913
 ) -> None:
     """`serenity analyze`; `views` are the options of `cli.views`."""
     _check_packing(io, no_arena=no_arena)
+    _check_timeline(timeline, "--json", json_path)
     if csv_path is not None and no_arena:
         raise UsageError("--csv writes the arena that is planned", hint="leave out --no-arena")
     paths = [path for path in (json_path, csv_path, *views.values()) if path is not None]
@@ -175,13 +165,33 @@ def run_analyze(  # noqa: PLR0913
                 progress=progress,
             ),
         )
-    if compiled.report is None or compiled.stream is None:
+    stream = compiled.stream
+    if compiled.report is None or stream is None:
         raise RuntimeError("phase stream makes a report")
-    outputs = {} if json_path is None else {json_path: compiled.report.to_json(timeline=timeline)}
+    makers: dict[Path, Callable[[], bytes]] = {}
+    if json_path is not None:
+        makers[json_path] = partial(compiled.report.to_json, timeline=timeline)
     if csv_path is not None:
-        outputs[csv_path] = arena_csv(compiled.stream, file=str(model)).encode()
-    write_outputs(outputs | made_views(views, compiled))
+        makers[csv_path] = lambda: arena_csv(stream, file=str(model)).encode()
+    makers |= view_makers(views, compiled, traffic=traffic, dispatches=dispatches)
+    outputs, failures = _made(makers)
+    write_outputs(outputs)
     console.print_report(compiled.report, traffic=traffic, dispatches=dispatches)
+    for failure in failures[:-1]:
+        console.print_error(failure)
+    if failures:
+        raise failures[-1]
+
+
+def _made(makers: Mapping[Path, Callable[[], bytes]]) -> tuple[dict[Path, bytes], list[SerenityError]]:
+    """What can be made, and why the rest cannot: dynamic sizes leave figures, but no picture."""
+    outputs, failures = dict[Path, bytes](), dict[str, SerenityError]()
+    for path, make in makers.items():
+        try:
+            outputs[path] = make()
+        except SerenityError as error:
+            failures.setdefault(str(error), error)
+    return outputs, list(failures.values())
 
 
 def _measured(model: Path, options: CompileOptions) -> Report:
@@ -220,6 +230,11 @@ def _check_packing(io: str | None, *, no_arena: bool) -> None:
             "--io arena plans the one arena, and --no-arena leaves packing to IREE",
             hint="leave out one of them",
         )
+
+
+def _check_timeline(timeline: bool, option: str, report: Path | None) -> None:
+    if timeline and report is None:
+        raise UsageError("--timeline is part of the report", hint=f"say {option} FILE, too")
 
 
 def _check_phase(phase: str, emit: str, about_figures: Mapping[str, object]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,17 +16,15 @@ from serenity_mlir.pipelines.firmware.write import check_folder, write_folder
 from serenity_mlir.report import Report
 
 
-def emit_firmware(  # noqa: PLR0913  (what the command line gives)
+def firmware_library(
     model: Path,
     output: Path,
     name: str | None,
     options: CompileOptions,
     *,
     compiler: Callable[[Path, CompileOptions], Compiled],
-    report: Path | None,
-    timeline: bool,
-) -> Report:
-    """Write a firmware library to the folder `output`, and the figures to `report`; print them.
+) -> tuple[Report, Callable[[Mapping[Path, bytes]], None]]:
+    """The figures of a firmware library, and what writes it to the folder `output`, and other files beside.
 
     Raises:
         UsageError: `output` is stdout, or there is no such target.
@@ -38,8 +36,9 @@ def emit_firmware(  # noqa: PLR0913  (what the command line gives)
     check_folder(output)
     with console.progress() as progress:
         made = build_firmware(model, replace(options, progress=progress), identifier(name, model), compiler)
-    write_folder(output, made.files)
-    if report is not None:
-        write_outputs({report: made.report.to_json(timeline=timeline)})
-    console.print_report(made.report)
-    return made.report
+
+    def write(beside: Mapping[Path, bytes]) -> None:
+        write_folder(output, made.files)
+        write_outputs(beside)
+
+    return made.report, write

@@ -85,7 +85,7 @@ def _common(command: Any) -> Any:
         ),
         click.option("--compare-stock", is_flag=True, help="Also measure what stock IREE allocates."),
         click.option(
-            "--timeline", is_flag=True, help="Live bytes and buffers of each step go into the JSON report."
+            "--timeline", is_flag=True, help="Put live bytes and buffers of each step into the report."
         ),
     ):
         command = option(command)
@@ -114,13 +114,14 @@ def _common(command: Any) -> Any:
 @click.option("--verify", is_flag=True, help="Run the result beside onnxruntime, or else onnx.reference.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE.json", help="Write the figures.")
 @click.option(
-    "--budget-ram", type=click.IntRange(min=0), metavar="BYTES", help="Exit 3 if RAM is above this."
-)
+    "--budget-ram", type=click.IntRange(min=0), metavar="BYTES",
+    help="Exit 3, with no artefact written, if RAM is above this.",
+)  # fmt: skip
 @click.option(
     "--budget-rom",
     type=click.IntRange(min=0),
     metavar="BYTES",
-    help="Exit 3 if weights are above this; of firmware, flash.",
+    help="The same for weights; of firmware, for flash.",
 )
 @click.option(
     "--sarif", "sarif_path", type=click.Path(path_type=Path), metavar="FILE",

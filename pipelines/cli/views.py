@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from serenity_mlir.pipelines.compile import Compiled
     from serenity_mlir.views import Shown
@@ -50,36 +51,46 @@ def check_views(paths: Mapping[str, Path | None]) -> None:
         bokeh_scripts()
 
 
-def made_views(paths: Mapping[str, Path | None], compiled: Compiled) -> dict[Path, bytes]:
-    """The files that were asked for, by the values of the parameters in `VIEWS`."""
+def view_makers(
+    paths: Mapping[str, Path | None], compiled: Compiled, *, traffic: bool, dispatches: bool
+) -> dict[Path, Callable[[], bytes]]:
+    """What makes each file that was asked for, by the values of the parameters in `VIEWS`.
+
+    Args:
+        paths: The values.
+        compiled: What is shown.
+        traffic: Whether tables have off-chip traffic.
+        dispatches: Whether tables have dispatches.
+    """
+    from serenity_mlir.pipelines.views import shown  # noqa: PLC0415  (as in the other commands)
+
     asked = {name: path for name, path in paths.items() if path is not None}
     tables_path = asked.pop(_MARKDOWN, None)
-    made = {} if tables_path is None else {tables_path: _tables(compiled)}
-    return made | _drawn(asked, compiled) if asked else made
+    made: dict[Path, Callable[[], bytes]] = {}
+    if tables_path is not None:
+        made[tables_path] = partial(_tables, compiled, traffic=traffic, dispatches=dispatches)
+    if asked:
+        data = shown(compiled)
+        made |= {path: partial(_drawn, name, path, compiled, data) for name, path in asked.items()}
+    return made
 
 
-def _tables(compiled: Compiled) -> bytes:
-    from serenity_mlir.views.markdown import markdown  # noqa: PLC0415  (as in the other commands)
+def _tables(compiled: Compiled, *, traffic: bool, dispatches: bool) -> bytes:
+    from serenity_mlir.views.detail_rows import detail_tables  # noqa: PLC0415  (as in the other commands)
+    from serenity_mlir.views.markdown import markdown  # noqa: PLC0415
     from serenity_mlir.views.rows import tables  # noqa: PLC0415
 
     if compiled.report is None:
         raise ValueError("there is a report from phase stream on")
-    return markdown(tables(compiled.report), compiled.report.warnings).encode()
+    more = detail_tables(compiled.report, traffic=traffic, dispatches=dispatches)
+    return markdown([*tables(compiled.report), *more], compiled.report.warnings).encode()
 
 
-def _drawn(asked: Mapping[str, Path], compiled: Compiled) -> dict[Path, bytes]:
-    from serenity_mlir.pipelines.views import shown  # noqa: PLC0415  (as in the other commands)
-
-    data = shown(compiled)
-    made = {path: _made(name, data, path) for name, path in asked.items() if name != "onnx_path"}
-    if "onnx_path" in asked:
+def _drawn(name: str, path: Path, compiled: Compiled, shown: Shown) -> bytes:
+    if name == "onnx_path":
         from serenity_mlir.pipelines.annotated_onnx import annotated_onnx  # noqa: PLC0415
 
-        made[asked["onnx_path"]] = annotated_onnx(compiled.source, data, asked["onnx_path"])
-    return made
-
-
-def _made(name: str, shown: Shown, path: Path) -> bytes:
+        return annotated_onnx(compiled.source, shown, path)
     if name == "plot_path":
         from serenity_mlir.views.figures import plot_format  # noqa: PLC0415  (heavy, as all of these)
         from serenity_mlir.views.picture import picture  # noqa: PLC0415

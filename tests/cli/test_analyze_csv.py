@@ -12,6 +12,7 @@ from serenity_mlir.arena import check_plan
 from serenity_mlir.arena.minimalloc_csv import Record, read_csv
 from serenity_mlir.arena.problem import live_peak
 from serenity_mlir.pipelines.cli import main as cli
+from serenity_mlir.report import read_report
 
 MATMUL = "ins({}, %w : tensor<?x8xf32>, tensor<8x8xf32>) outs(%i : tensor<?x8xf32>) -> tensor<?x8xf32>"
 DYNAMIC = f"""
@@ -75,3 +76,20 @@ def test_sizes_that_are_not_constant(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run("analyze", source, "--csv", table) == 1
     assert f"{source}: f#0: the arena is not planned: a slice has no constant size" in capsys.readouterr().err
     assert not table.exists()
+
+
+def test_what_cannot_be_drawn_keeps_nothing_else_from_being_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, report, text = tmp_path / "dynamic.mlir", tmp_path / "report.json", tmp_path / "tables.md"
+    source.write_text(DYNAMIC)
+    drawn = [tmp_path / "ops.dot", tmp_path / "trace.json", tmp_path / "arena.csv"]
+    views = ("--dot", drawn[0], "--trace", drawn[1], "--csv", drawn[2], "--markdown", text, "--traffic")
+    assert run("analyze", source, "--json", report, *views) == 1
+    said = capsys.readouterr().err
+    assert read_report(report).memory.ram is None
+    assert "not constant" in text.read_text()
+    assert "off-chip traffic: not known" in text.read_text()
+    assert not any(path.exists() for path in drawn)
+    assert said.count("there is nothing to draw: no region of the model has constant sizes") == 1
+    assert said.count("leave out --csv") == 1

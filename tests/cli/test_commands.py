@@ -130,8 +130,9 @@ def test_off_chip_traffic_is_in_the_report_and_shown_when_asked_for(
     assert found.traffic[-1].after.out < found.traffic[0].after.out
     assert json.loads(report.read_text())["traffic"][0]["before"].keys() == {"in", "out"}
     assert ordered("analyze", model, "--traffic") == 0
-    last = found.traffic[-1]
-    assert f"256.0 KiB on chip: {last.before.in_ + last.before.out:,} bytes" in capsys.readouterr().err
+    before, after = found.traffic[-1].before, found.traffic[-1].after
+    row = f"256.0 KiB {before.in_ + before.out:,} {after.in_ + after.out:,} {after.in_:,} {after.out:,}"
+    assert row.split() in [line.split() for line in capsys.readouterr().err.splitlines()]
 
 
 def test_dispatches_are_in_the_report_and_shown_when_asked_for(
@@ -153,20 +154,44 @@ def test_dispatches_are_in_the_report_and_shown_when_asked_for(
     assert not any(line.startswith("dispatch ") for line in capsys.readouterr().err.splitlines())
 
 
+def test_markdown_has_the_tables_that_are_asked_for(model: Path, tmp_path: Path) -> None:
+    report, text = tmp_path / "report.json", tmp_path / "tables.md"
+    asked = ("--dispatches", "--traffic", "--json", report, "--markdown", text)
+    assert ordered("analyze", model, *asked) == 0
+    found, rows = read_report(report), text.read_text().splitlines()
+    assert "**bytes that each dispatch reads and stores**" in rows
+    assert len(found.dispatches) > 1
+    for item in found.dispatches:
+        assert any(f"| {item.read:,} |" in row and f"| {item.stored:,} |" in row for row in rows)
+    assert "**bytes of off-chip traffic**" in rows
+    for moved in found.traffic:
+        assert any(f"| {moved.before.in_ + moved.before.out:,} |" in row for row in rows)
+    assert ordered("analyze", model, "--markdown", text) == 0
+    assert "each dispatch" not in text.read_text()
+    assert "off-chip" not in text.read_text()
+
+
 def test_over_budget_names_what_is_live_at_the_peak(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    artefact, log = tmp_path / "m.vmfb", tmp_path / "m.sarif"
-    over = ("--budget-ram", 1000, "--sarif", log)
+    artefact, log, report = (tmp_path / name for name in ("m.vmfb", "m.sarif", "m.json"))
+    over = ("--budget-ram", 1000, "--sarif", log, "--report", report)
     assert run("compile", model, "-o", artefact, *over) == EXIT_OVER_BUDGET
+    assert not artefact.exists()
+    assert read_report(report).memory.ram
     (result,) = json.loads(log.read_text())["runs"][0]["results"]
     assert result["locations"][0]["logicalLocations"][0]["name"].startswith(("widen", "narrow"))
     message = capsys.readouterr().err
+    assert f"note: {artefact} is not written" in message
     assert "more than the budget of 1,000" in message
     assert "widen" in message
     assert "--io arena (inputs and outputs share the arena): saves" in message
-    assert run("compile", model, "-o", artefact, "--budget-ram", 10**9, "--budget-rom", 10**9) == 0
+    held = ("--budget-ram", 10**9, "--budget-rom", 10**9, "--sarif", log)
+    assert run("compile", model, "-o", artefact, *held) == 0
+    assert json.loads(log.read_text())["runs"][0]["results"] == []
+    before = artefact.read_bytes()
     assert run("compile", model, "-o", artefact, "--budget-rom", 1000) == EXIT_OVER_BUDGET
+    assert artefact.read_bytes() == before
 
 
 def test_ir_goes_to_stdout_and_leaves_no_partitioning(model: Path) -> None:
@@ -193,6 +218,7 @@ def test_ir_goes_to_stdout_and_leaves_no_partitioning(model: Path) -> None:
         (["--time-limit", "nan"], "nan is not a finite number of seconds"),
         (["--rewrite-limit", "inf"], "inf is not a finite number of seconds"),
         (["--io", "arena", "--no-arena"], "leave out one of them"),
+        (["--timeline"], "--timeline is part of the report"),
         (["--method", "dc"], "'default', 'dp', 'dp+dc', 'dp+asb', 'dp+dc+asb'"),
         (["--", "--iree-no-such-flag"], "iree-no-such-flag"),
     ],
@@ -204,6 +230,11 @@ def test_usage(
     assert status == 2
     assert said in capfd.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_timeline_without_a_report(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("analyze", model, "--timeline") == 2
+    assert "say --json FILE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

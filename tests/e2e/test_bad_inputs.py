@@ -289,6 +289,7 @@ def test_too_small_budgets(folder: Path) -> None:
     done = command(*arguments, "--budget-ram", "100", cwd=folder)
     assert done.returncode == 3
     assert done.stdout == ""
+    assert not (folder / "out").exists()
     message = done.stderr[done.stderr.index("error: ") :]
     report = json.loads((folder / "r.json").read_text())
     assert f"RAM is {report['memory']['ram']:,} bytes" in message

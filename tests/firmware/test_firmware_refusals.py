@@ -194,3 +194,4 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
     done = serenity("compile", model, *firmware, "-o", out, "--budget-rom", "100")
     assert done.returncode == EXIT_OVER_BUDGET
     assert "weights and code are" in done.stderr
+    assert not out.exists()
