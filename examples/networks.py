@@ -7,8 +7,8 @@ Needs onnx alone. Batch normalisation is folded into the convolutions, as it is 
 
 from __future__ import annotations
 
+import argparse
 import random
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -265,6 +265,10 @@ NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {"nasnet": nasnet, "randwir
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in NETWORKS:
-        sys.exit(f"usage: networks.py {'|'.join(NETWORKS)} OUTPUT.onnx")
-    onnx.save(NETWORKS[sys.argv[1]](), sys.argv[2])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("network", choices=NETWORKS)
+    parser.add_argument("output", metavar="OUTPUT.onnx")
+    arguments = parser.parse_args()
+    onnx.save(NETWORKS[arguments.network](), arguments.output)

@@ -8,6 +8,8 @@ concatenation reads all of them. Listed layer by layer, all wide tensors are liv
 
 from __future__ import annotations
 
+import argparse
+
 from serenity_mlir.arena import check_plan, plan
 from serenity_mlir.graph import Buffer, MemoryGraph, Op
 from serenity_mlir.liveness import live_ranges, peak
@@ -35,6 +37,9 @@ def block() -> MemoryGraph:
 
 
 def main() -> None:
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     graph = block()
     print(f"file order: {peak(graph, graph.file_order):,} bytes live at the peak")
     found = schedule(graph, time_limit=2.0)

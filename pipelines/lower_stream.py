@@ -37,7 +37,7 @@ from serenity_mlir.pipelines.iree_types import quoted
 from serenity_mlir.pipelines.order_execution import order_execution
 from serenity_mlir.report import Footprint, Rewrite, Stock
 from serenity_mlir.schedulers import DEFAULT_METHOD
-from serenity_mlir.sizes import size_text
+from serenity_mlir.sizes import counted, size_text
 from serenity_mlir.timeline import Source
 
 _TENSOR = "iree-stream-tensor-transformation-pipeline"
@@ -351,8 +351,9 @@ def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan], unchecke
     ]
     if unchecked and moved:
         out.append(
-            f"{unchecked} of {len(schedules)} regions hold calls or collectives, which the check of orders "
-            "does not follow: that the new order computes the same rests on the scheduler alone there"
+            f"the check of orders does not follow calls and collectives, and {unchecked} of "
+            f"{counted(len(schedules), 'region')} {'has' if unchecked == 1 else 'have'} them: that the new "
+            "order computes the same rests on the scheduler alone there"
         )
     peaks = {item.name: item.peak for item in plans if item.plan is not None and item.kind == "slab"}
     for item in schedules:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from serenity_mlir.errors import SerenityError
-from serenity_mlir.sizes import size_text
+from serenity_mlir.sizes import counted, size_text
 from serenity_mlir.views.detail_rows import detail_tables
 from serenity_mlir.views.pruning_rows import pruning_tables
 from serenity_mlir.views.rows import Table, bytes_text, tables
@@ -119,7 +119,9 @@ def print_report(report: Report, *, traffic: bool = False, dispatches: bool = Fa
     console = stderr()
     print_tables([*tables(report), *detail_tables(report, traffic=traffic, dispatches=dispatches)])
     schedule, seconds = report.schedule, report.seconds
-    print_line(f"{schedule.ops:,} ops, order by {schedule.method}, {schedule.states:,} states")
+    print_line(
+        f"{counted(schedule.ops, 'op')}, order by {schedule.method}, {counted(schedule.states, 'state')}"
+    )
     print_line(
         f"{seconds.schedule:.2f} s scheduling, {seconds.arena:.2f} s planning, {seconds.iree:.2f} s IREE, "
         f"{seconds.total:.2f} s in all"
@@ -148,11 +150,10 @@ def _print_rewrites(console: Console, report: Report) -> None:
         saved = "" if rewrite.saved is None else f", without which {size_text(rewrite.saved)} more"
         console.print(f"  {rewrite.pattern} at {rewrite.location}{saved}", markup=False)
     if len(report.rewrites) > _SHOWN:
-        console.print(f"  and {len(report.rewrites) - _SHOWN} more rewrites", markup=False)
+        console.print(f"  and {counted(len(report.rewrites) - _SHOWN, 'more rewrite')}", markup=False)
     if report.untried:
-        console.print(
-            f"  {report.untried} further rewrites were not tried, as --rewrite-limit came first", markup=False
-        )
+        untried = counted(report.untried, "further rewrite")
+        console.print(f"  not tried, as --rewrite-limit came first: {untried}", markup=False)
 
 
 def _print_grown(console: Console, report: Report) -> None:
@@ -178,9 +179,9 @@ def print_pruning(report: PruneReport) -> None:
             f"{variant.proof.max_rel:.3g} relative, on calibration data"
         )
         for item in variant.stays[:_SHOWN]:
-            print_line(f"  {item.channels} channels of '{item.tensor}' stay: {item.reason}")
+            print_line(f"  {counted(item.channels, 'channel')} of '{item.tensor}' kept: {item.reason}")
         if len(variant.stays) > _SHOWN:
-            print_line(f"  and others of {len(variant.stays) - _SHOWN} tensors")
+            print_line(f"  and others of {counted(len(variant.stays) - _SHOWN, 'tensor')}")
     if report.family is not None:
         (alone, together), (code_alone, code) = report.family.weights, report.family.code
         print_line(
@@ -189,7 +190,9 @@ def print_pruning(report: PruneReport) -> None:
             f"{size_text(code_alone)}; {report.family.slice_copies} copies of slices, "
             f"{size_text(report.family.copied)}"
         )
-    print_line(f"{scores.measure}: {scores.meaning}; {scores.samples:,} samples, run by {scores.engine}")
+    print_line(
+        f"{scores.measure}: {scores.meaning}; {counted(scores.samples, 'sample')}, run by {scores.engine}"
+    )
     print_line(f"channels ranked by {_ranking(report.contribution)}; {report.seconds:.1f} s in all")
     for warning in report.warnings:
         print_line(f"warning: {warning}")
@@ -199,7 +202,9 @@ def _ranking(made: Contribution) -> str:
     if made.estimate in ("magnitude", "random"):
         return made.estimate
     if made.estimate == "trained":
-        return f"gates, trained by ADMM on {made.samples:,} samples in {made.rounds} rounds"
+        return (
+            f"gates, trained by ADMM on {counted(made.samples, 'sample')} in {counted(made.rounds, 'round')}"
+        )
     how = {"gradient": "gradients", "ablation": "ablation"}[made.estimate]
     several = f", {made.together} channels at once" if made.together > 1 else ""
-    return f"{how}, on {made.samples} samples in {made.rounds} rounds{several}"
+    return f"{how}, on {counted(made.samples, 'sample')} in {counted(made.rounds, 'round')}{several}"

@@ -126,6 +126,22 @@ def test_run_a_pass_on_a_file(tmp_path: Path) -> None:
     assert "@open is left alone: value %0" in run("run_a_pass.py", file).stderr
 
 
+@pytest.mark.parametrize("script", sorted(path.name for path in EXAMPLES.glob("*.py")))
+def test_help(script: str) -> None:
+    command = [sys.executable, str(EXAMPLES / script), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("usage: ")
+
+
+def test_a_file_that_is_not_there() -> None:
+    command = [sys.executable, str(EXAMPLES / "run_a_pass.py"), "nowhere.mlir"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 2
+    assert "nowhere.mlir cannot be read" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_search_architectures() -> None:
     options = ("--candidates", "12", "--nodes", "12")
     lines = run("search_architectures.py", *options).stdout.splitlines()

@@ -13,6 +13,7 @@ from serenity_mlir.dialect_passes.pass_base import Pass
 from serenity_mlir.dialect_passes.tensors.tensor_graph import Refusal, TensorGraph, build_tensor_graph
 from serenity_mlir.liveness import live_bytes, live_ranges, peak
 from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS, check_method, schedule
+from serenity_mlir.sizes import counted
 
 _FUNCTIONS = ("func.func", "util.func")
 
@@ -128,11 +129,11 @@ def _annotate(found: TensorGraph, order: tuple[int, ...], function: ir.Operation
 
 
 def _sentence(result: FunctionSchedule) -> str:
-    proof = "minimal" if result.optimal else f"no order has less than {result.lower_bound}"
+    proof = "minimal" if result.optimal else f"no order has less than {result.lower_bound:,}"
     change = (
-        f"from {result.file_peak} to {result.final_peak} bytes"
+        f"from {result.file_peak:,} to {counted(result.final_peak, 'byte')}"
         if result.final_peak < result.file_peak
-        else f"stays at {result.final_peak} bytes"
+        else f"stays at {counted(result.final_peak, 'byte')}"
     )
     return (
         f"live peak of the graph's tensors, results included, {change} ({proof}); the artefact's bytes differ"

@@ -10,6 +10,7 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.pass_base import Pass
 from serenity_mlir.dialect_passes.torch_onnx.network import Function, functions
 from serenity_mlir.reform.groups import ChannelGroup, channel_groups
+from serenity_mlir.sizes import counted
 
 GROUPS = "serenity.groups"
 SIZE = "serenity.channels"
@@ -55,7 +56,8 @@ class PropagateGatesPass(Pass[tuple[tuple[ChannelGroup, ...], ...]]):
         for source in group.sources:
             remark(
                 _maker(function, source),
-                f"{self.name}: {group.size} channels of '{source}' stay: {'; '.join(group.barriers)}",
+                f"{self.name}: {counted(group.size, 'channel')} of '{source}' kept: "
+                f"{'; '.join(group.barriers)}",
             )
 
 

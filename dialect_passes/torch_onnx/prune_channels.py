@@ -17,6 +17,7 @@ from serenity_mlir.errors import SerenityError, UsageError
 from serenity_mlir.reform.gates import Gates, gate_axis
 from serenity_mlir.reform.network import Network
 from serenity_mlir.reform.removal import Surgery, plan_removal
+from serenity_mlir.sizes import counted
 
 GATE = "serenity.gate"
 
@@ -88,8 +89,9 @@ def _chosen(network: Network, wanted: dict[str, list[int]], path: str) -> Gates:
         shape = network.shape(tensor)
         size = shape[gate_axis(network, tensor)] if shape else None
         if size is None or any(not 0 <= channel < size for channel in channels):
+            made = "an unknown number of channels" if size is None else counted(size, "channel")
             raise SerenityError(
-                f"the node makes {size} channels, and the gate asks for {channels}",
+                f"the node makes {made}, and the gate asks for {channels}",
                 file=path,
                 where=f"node '{name}'",
             )

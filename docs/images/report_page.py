@@ -7,6 +7,7 @@ Needs the `plot` extra, selenium, and Debian's chromium and chromium-driver.
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 import tempfile
@@ -65,4 +66,8 @@ def _photograph(page: Path, scheme: str) -> bytes:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("folder", nargs="?", type=Path, default=HERE, metavar="FOLDER")
+    main(parser.parse_args().folder)

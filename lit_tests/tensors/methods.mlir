@@ -13,7 +13,7 @@
 // CHECK-NEXT:    tosa.exp
 // CHECK-NEXT:    tensor.extract_slice
 // CHECK-NEXT:    tosa.concat
-// expected-remark @+1 {{from 8224 to 4160 bytes (minimal)}}
+// expected-remark @+1 {{from 8,224 to 4,160 bytes (minimal)}}
 func.func @reordered(%x: tensor<1024xf32>) -> tensor<16xf32> {
   %a = tosa.abs %x : (tensor<1024xf32>) -> tensor<1024xf32>
   %b = tosa.exp %x : (tensor<1024xf32>) -> tensor<1024xf32>

@@ -1,6 +1,6 @@
 // RUN: serenity-opt %s --serenity-schedule-tensors --split-input-file --verify-diagnostics | FileCheck %s
 
-// expected-remark @+1 {{@reordered: live peak of the graph's tensors, results included, from 8224 to 4160 bytes (minimal); the artefact's bytes differ}}
+// expected-remark @+1 {{@reordered: live peak of the graph's tensors, results included, from 8,224 to 4,160 bytes (minimal); the artefact's bytes differ}}
 func.func @reordered(%x: tensor<1024xf32>) -> tensor<16xf32> {
   %a = tosa.abs %x : (tensor<1024xf32>) -> tensor<1024xf32>
   %b = tosa.exp %x : (tensor<1024xf32>) -> tensor<1024xf32>
@@ -15,7 +15,7 @@ func.func @reordered(%x: tensor<1024xf32>) -> tensor<16xf32> {
 // A declaration has no body, and so no remark.
 func.func private @declared(tensor<1024xf32>) -> tensor<1024xf32>
 
-// expected-remark @+1 {{@as_good_as_any: live peak of the graph's tensors, results included, stays at 8192 bytes (minimal)}}
+// expected-remark @+1 {{@as_good_as_any: live peak of the graph's tensors, results included, stays at 8,192 bytes (minimal)}}
 func.func @as_good_as_any(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   // A constant would move to its user if anything moved.
   // CHECK:      tosa.const

@@ -3,7 +3,7 @@
 
 // The sum ties both convolutions; what is returned stays.
 
-// REMARK: serenity-propagate-gates: 2 channels of '{{.*}}' stay: '{{.*}}' is an output of the network
+// REMARK: serenity-propagate-gates: 2 channels of '{{.*}}' kept: '{{.*}}' is an output of the network
 
 // CHECK-LABEL: func.func @residual
 func.func @residual(%x: !torch.vtensor<[1,3,4,4],f32>) -> !torch.vtensor<[1,2,4,4],f32> attributes {torch.onnx_meta.opset_version = 21 : si64} {

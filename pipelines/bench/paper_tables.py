@@ -9,6 +9,7 @@ from typing import NamedTuple
 from serenity_mlir.pipelines.bench.paper import PaperReport, Run, Variant
 from serenity_mlir.pipelines.bench.result_file import table
 from serenity_mlir.report import Transfers
+from serenity_mlir.sizes import counted
 
 _PUBLISHED = ("dp", "dp+rewriting")
 """The variants that the paper has, too."""
@@ -34,7 +35,7 @@ def tables(report: PaperReport) -> Iterator[TextTable]:
 
 def settings(report: PaperReport) -> list[str]:
     """What each cell is, a line a cell."""
-    return [f"{cell.name}: {cell.ops} ops; {cell.setting}" for cell in report.cells]
+    return [f"{cell.name}: {counted(cell.ops, 'op')}; {cell.setting}" for cell in report.cells]
 
 
 def markdown(report: PaperReport) -> str:

@@ -11,7 +11,7 @@ import click
 from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded
 from serenity_mlir.pipelines.cli.seconds import Seconds
-from serenity_mlir.sizes import size_text
+from serenity_mlir.sizes import counted, size_text
 
 if TYPE_CHECKING:
     from serenity_mlir.arena.extent import Placed
@@ -64,7 +64,7 @@ def pack(  # noqa: PLR0913  (one parameter an option of the command)
     write_outputs({output: to_csv(placed).encode()})
     proof = "proven minimal" if arena.optimal else f"no plan needs less than {size_text(arena.lower_bound)}"
     console.print_line(
-        f"{len(records):,} buffers in {size_text(arena.extent)}, {proof}; {arena.seconds:.2f} s"
+        f"{counted(len(records), 'buffer')} in {size_text(arena.extent)}, {proof}; {arena.seconds:.2f} s"
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.errors import CheckFailed
+from serenity_mlir.sizes import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,7 @@ def declare_unsigned_results(module: ir.Operation, name: str, outputs: Sequence[
     returned = _returned(module, f"{name}$async")
     if len(returned) != len(outputs):
         raise CheckFailed(
-            f"'{name}$async' returns {len(returned)} results, the model declares {len(outputs)}"
+            f"'{name}$async' returns {counted(len(returned), 'result')}, the model declares {len(outputs)}"
         )
     with module.context, ir.Location.unknown():
         for value, output in zip(returned, outputs, strict=True):

@@ -161,7 +161,7 @@ def _batch(declared: Sequence[TensorIO], count: int, path: Path) -> int:
     batch = next(iter(fixed), min(_BATCH, count))
     if not batch or (count % batch and fixed):
         raise SerenityError(
-            f"{count} samples are no multiple of the {batch} that the model takes at once",
+            f"the number of samples, {count}, is no multiple of the {batch} that the model takes at once",
             file=str(path),
             hint="leave some out, or export the model with an open batch dimension",
         )

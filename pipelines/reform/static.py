@@ -22,6 +22,7 @@ from serenity_mlir.reform.budgets import COMPILED, Amount, Budgets, Kind
 from serenity_mlir.reform.costs import CostModel
 from serenity_mlir.reform.profile import DEFAULT_PROFILE, profile
 from serenity_mlir.report import ModelInfo
+from serenity_mlir.sizes import counted
 
 if TYPE_CHECKING:
     from serenity_mlir.pipelines.compile import CompileOptions
@@ -181,8 +182,8 @@ def _warnings(files: StaticFiles, options: StaticOptions, result: StaticResult) 
     found = []
     if not result.converged:
         found.append(
-            f"gates have not converged: ‖F - Z‖ is {result.gaps[-1]:.3g} after {len(result.gaps)} rounds, "
-            f"not below {options.admm.epsilon:g}"
+            f"gates have not converged: ‖F - Z‖ is {result.gaps[-1]:.3g} after "
+            f"{counted(len(result.gaps), 'round')}, not below {options.admm.epsilon:g}"
         )
     if files.test is None:
         found.append("accuracy is that on the samples trained on: --test names others")

@@ -19,6 +19,7 @@ from typing import TextIO
 
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.liveness import Slice
+from serenity_mlir.sizes import counted
 
 REQUIRED = ("id", "lower", "upper", "size")
 OFFSET = "offset"
@@ -90,7 +91,9 @@ def _read(stream: TextIO, file: str) -> list[Record]:
             continue
         where = f"line {reader.line_num}"
         if len(row) != len(columns):
-            raise SerenityError(f"{len(row)} fields for {len(columns)} columns", file=file, where=where)
+            raise SerenityError(
+                f"{counted(len(row), 'field')} for {counted(len(columns), 'column')}", file=file, where=where
+            )
         record = _record(dict(zip(columns, row, strict=True)), 1 if END in given else 0, file, where)
         first = lines.setdefault(record.name, reader.line_num)
         if first != reader.line_num:

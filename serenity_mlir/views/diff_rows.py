@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from serenity_mlir.diff import Change, Difference, figure_text
 from serenity_mlir.report import PeakOp
-from serenity_mlir.sizes import kib_text, size_text
+from serenity_mlir.sizes import counted, kib_text, size_text
 from serenity_mlir.views.rows import Table
 
 
@@ -13,7 +13,7 @@ def diff_tables(found: Difference) -> list[Table]:
     regressions = len(found.regressions)
     verdict = f"{regressions} regressed" if regressions else "nothing regressed"
     changed = [item for item in found.changes if item.before != item.after]
-    title = f"{len(found.changes)} figures: {len(changed)} changed, {verdict}"
+    title = f"{counted(len(found.changes), 'figure')}: {len(changed)} changed, {verdict}"
     headings = ("bytes", "before", "after", "KiB", "change", "")
     peaks = [
         (when, ", ".join(peak.nodes), _short(peak), f"{peak.live:,}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from serenity_mlir.sizes import kib_text
+from serenity_mlir.sizes import counted, kib_text
 from serenity_mlir.views.rows import Table
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def schedule_table(found: Schedule) -> Table:
     """The peak of an order beside the bound that no order is below."""
     title = (
-        f"order of {len(found.order):,} ops by {found.method}: "
-        f"{found.states:,} states, {found.segments:,} segments, {found.seconds:.2f} s"
+        f"order of {counted(len(found.order), 'op')} by {found.method}: "
+        f"{counted(found.states, 'state')}, {counted(found.segments, 'segment')}, {found.seconds:.2f} s"
     )
     return _beside("live peak", title, found.peak, found.lower_bound)
 
@@ -24,8 +24,8 @@ def schedule_table(found: Schedule) -> Table:
 def plan_table(found: ArenaPlan) -> Table:
     """The size of an arena beside the bound that no plan is below."""
     title = (
-        f"arena of {len(found.offsets):,} buffers by {found.method}: "
-        f"{found.nodes:,} nodes, {found.seconds:.2f} s"
+        f"arena of {counted(len(found.offsets), 'buffer')} by {found.method}: "
+        f"{counted(found.nodes, 'node')}, {found.seconds:.2f} s"
     )
     return _beside("arena", title, found.size, found.lower_bound)
 

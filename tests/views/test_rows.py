@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 from shown_cases import graph_of, shown_of
 
 from serenity_mlir import console
-from serenity_mlir.report import Footprint, Memory, Report, Stock
+from serenity_mlir.arena import ArenaPlan
+from serenity_mlir.report import OUT_OF_TIME, Footprint, Memory, NotTaken, Report, Rewrite, Stock
+from serenity_mlir.schedulers import Schedule
+from serenity_mlir.views.proof_rows import plan_table, schedule_table
 from serenity_mlir.views.rows import live_table, memory_table, peak_region, steps_table, tables
 
 SHOWN = shown_of(graph_of(300, seed=4), drawn=1)
@@ -22,6 +27,28 @@ def with_memory(**changes: object) -> Report:
 
 def figure(cell: str) -> int:
     return int(cell.replace(",", ""))
+
+
+def test_one_is_no_plural(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every count that a report prints, as 1 and as 2."""
+    for count, ending in ((1, ""), (2, "s")):
+        schedule = msgspec.structs.replace(SHOWN.report.schedule, ops=count, states=count)
+        rewrites = [Rewrite("p", f"n{number}", None) for number in range(8 + count)]
+        untried = [NotTaken("p", f"n{number}", OUT_OF_TIME) for number in range(count)]
+        report = msgspec.structs.replace(
+            SHOWN.report, schedule=schedule, rewrites=rewrites, considered=untried
+        )
+        console.print_report(report)
+        shown = capsys.readouterr().err
+        for noun in ("op", "state", "more rewrite", "further rewrite"):
+            assert re.search(rf" {count} {noun}{ending}\b|^{count} {noun}{ending}\b", shown, re.MULTILINE), (
+                noun
+            )
+    title = schedule_table(Schedule((0,), 64, 64, "dp", 1, 0.0, 1)).title
+    assert title == "order of 1 op by dp: 1 state, 1 segment, 0.00 s"
+    assert (
+        plan_table(ArenaPlan((0,), 64, 64, "sweep", 1)).title == "arena of 1 buffer by sweep: 1 node, 0.00 s"
+    )
 
 
 def test_totals_are_those_of_the_report() -> None:

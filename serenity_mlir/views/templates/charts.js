@@ -228,7 +228,7 @@ class OrdersChart extends Chart {
       line_width: 0.5,
     });
     hover.renderers = [this.bars];
-    hover.tooltips = tooltip((index) => [`${text.count(bins[index].count)} orders`,
+    hover.tooltips = tooltip((index) => [text.counted(bins[index].count, "order"),
       `peak from ${text.size(bins[index].low)}`, `to ${text.size(bins[index].high)}`]);
     this.marks = marks.map(([size, key]) => ({
       key,

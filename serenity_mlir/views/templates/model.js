@@ -13,6 +13,7 @@ const text = (() => {
   return {
     exact, kib, size, sign,
     count: (number) => whole.format(number),
+    counted: (number, noun) => `${whole.format(number)} ${noun}${number === 1 ? "" : "s"}`,
     change: (bytes) => sign(bytes) + size(Math.abs(bytes)),
     steps: (item) => (item.first === item.last ? `step ${item.first}` : `steps ${item.first} to ${item.last}`),
   };

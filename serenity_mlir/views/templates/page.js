@@ -45,13 +45,13 @@ async function showRegion(region) {
   legends(region);
   const { orders } = region;
   by("drawn").textContent = orders
-    ? `${text.count(orders.peaks.reduce((sum, [, count]) => sum + count, 0))} legal orders, seed ${orders.seed}` : "";
+    ? `${text.counted(orders.peaks.reduce((sum, [, count]) => sum + count, 0), "legal order")}, seed ${orders.seed}` : "";
   const hint = "Keys: arrows move, plus and minus zoom, n and p pin the next and the previous, 0 shows all.";
   const names = {
     live: `Live memory: peak ${text.size(region.after.peak)} as compiled, ` +
       `${text.size(region.before.peak)} in file order.`,
-    after: `Arena as compiled, ${region.after.buffers.length} buffers.`,
-    before: `Arena in file order, ${region.before.buffers.length} buffers.`,
+    after: `Arena as compiled, ${text.counted(region.after.buffers.length, "buffer")}.`,
+    before: `Arena in file order, ${text.counted(region.before.buffers.length, "buffer")}.`,
     orders: "Peaks of random orders.",
   };
   for (const [id, name] of Object.entries(names)) by(id).setAttribute("aria-label", `${name} ${hint}`);
@@ -170,7 +170,7 @@ function aboutStep(step) {
   const head = element("thead", element("tr", heads));
   const parts = [element("table", [head, element("tbody", rows.slice(0, LARGEST))])];
   if (rows.length > LARGEST) {
-    const more = element("summary", `${text.count(rows.length - LARGEST)} smaller ones`);
+    const more = element("summary", `${text.counted(rows.length - LARGEST, "smaller one")}`);
     parts.push(element("details", [more, element("table", element("tbody", rows.slice(LARGEST)))]));
   }
   return [element("strong", step.nodes.join(", ") || step.op), facts([
@@ -200,7 +200,7 @@ function listFound(query) {
   const buffers = page.shown.filter((item) => item.kind === "buffer").length;
   const rest = page.shown.length > MOST ? `; the first ${MOST} are listed` : "";
   by("found").textContent = query.trim()
-    ? `${text.count(buffers)} buffers and ${text.count(page.shown.length - buffers)} ops found${rest}` : "";
+    ? `${text.counted(buffers, "buffer")} and ${text.counted(page.shown.length - buffers, "op")} found${rest}` : "";
 }
 
 function openResults(open) {
