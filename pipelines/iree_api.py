@@ -29,6 +29,7 @@ from serenity_mlir.pipelines.iree_types import (
 )
 from serenity_mlir.pipelines.phases import PHASES
 
+_CONST_EVAL = "iree-opt-const-eval"
 _SEVERITIES = ("note", "warning", "error", "remark")
 _DIAGNOSTIC_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 
@@ -98,6 +99,18 @@ class Session:
             if key.lstrip("-") == name:
                 return str(value)
         raise KeyError(name)
+
+    @contextmanager
+    def unevaluated(self) -> Iterator[bool]:
+        """Constants that IREE hoists are not evaluated meanwhile; yields whether they would have been."""
+        evaluated = self.flag(_CONST_EVAL) == "true"
+        if evaluated:
+            self._session.set_flags(f"--{_CONST_EVAL}=false")
+        try:
+            yield evaluated
+        finally:
+            if evaluated:
+                self._session.set_flags(f"--{_CONST_EVAL}=true")
 
     def program(
         self,

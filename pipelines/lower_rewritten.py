@@ -97,12 +97,21 @@ class RewrittenLowering:
         choice = replace(choice.without_any().with_reasons(banned), notes=notes)
         return self.program, choice, self._lowered(self.program)
 
-    def _tried(self) -> tuple[Program | None, Choice, Lowered | None]:
-        """The program with the chosen sites, lowered; None where none is chosen that IREE compiles."""
+    def _tried(self, *, evaluated: bool = False) -> tuple[Program | None, Choice, Lowered | None]:
+        """The program with the chosen sites, lowered; None where none is chosen that IREE compiles.
+
+        They are chosen without the values of constants; where those turn out to decide, again with them.
+        """
         self.progress("choose rewrites")
         rewriting = self.rewriting
         trials = Trials(
-            self.program.fork(), self.options, rewriting.stages, rewriting.exact, rewriting.balanced, self.own
+            self.program.fork(),
+            self.options,
+            rewriting.stages,
+            rewriting.exact,
+            rewriting.balanced,
+            self.own,
+            evaluated,
         )
         choose = partial(choose_rewrites, trials, progress=self.progress)
         banned: dict[str, str] = {}
@@ -116,6 +125,8 @@ class RewrittenLowering:
                 with trying(taken):
                     rewritten = _applied(trials, taken)
                     lowered = self._lowered(rewritten, unchanged)
+                if not evaluated and _is_worse(lowered, choice):
+                    return self._tried(evaluated=True)
                 return rewritten, choice.with_reasons(banned), lowered
             except CompilerError as error:
                 self.program.diagnostics.clear()
@@ -126,6 +137,12 @@ class RewrittenLowering:
 
     def _lowered(self, program: Program, unchanged: Program | None = None) -> Lowered | None:
         return lower_to(program, self.last, self.options, self.progress, unchanged)
+
+
+def _is_worse(lowered: Lowered | None, choice: Choice) -> bool:
+    """Whether what came out takes more than the program without rewrites was found to."""
+    arena = None if lowered is None else lowered.stream.final.arena
+    return choice.before is not None and (arena is None or arena > choice.before)
 
 
 def _applied(trials: Trials, taken: Keys) -> Program:

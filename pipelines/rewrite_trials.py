@@ -13,12 +13,14 @@ from serenity_mlir.dialect_passes.linalg.patterns import PATTERNS as LINALG_PATT
 from serenity_mlir.dialect_passes.linalg.reach import names_around, sums_floats_around
 from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, Site, apply_sites, keyed
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
+from serenity_mlir.dialect_passes.tensors.hoisted_constants import forget_hoisted
 from serenity_mlir.dialect_passes.tensors.stored_constants import stored_constants, total_size
 from serenity_mlir.peak_core import PeakCore
 from serenity_mlir.pipelines.attempts import Crash, crashes, trying
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower_stream import StreamOptions, predict
+from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.pipelines.rom import exceeds
 
 Keys = frozenset[str]
@@ -64,16 +66,42 @@ class Considered:
     reason: str
 
 
-def apply_stage(program: Program, stage: Stage, keys: Keys) -> None:
+def apply_stage(program: Program, stage: Stage, keys: Keys, *, evaluated: bool = True) -> None:
     """Bring a program through a stage's phase, and apply the sites that are chosen there.
+
+    Args:
+        program: To which they apply.
+        stage: Where they apply.
+        keys: Those chosen, and any others.
+        evaluated: As for `advance`.
 
     Raises:
         CompilerError: IREE failed on the way.
     """
-    if program.phase != stage.phase:
-        program.to_phase(stage.phase)
+    advance(program, stage.phase, evaluated=evaluated)
     for find in stage.patterns:
         apply_sites(program.module, find, keys)
+
+
+def advance(program: Program, phase: str, *, evaluated: bool) -> None:
+    """Bring a program to the end of `phase`, where it is not there yet.
+
+    Args:
+        program: At that phase or before it.
+        phase: One of `PHASES`.
+        evaluated: Whether constants get the values that IREE computes; without, it can only be measured.
+
+    Raises:
+        CompilerError: IREE failed on the way.
+    """
+    before, at, to = (PHASES.index(name) for name in (program.phase, REGIONS.phase, phase))
+    if not evaluated and before < at <= to:
+        with program.session.unevaluated() as left:
+            program.to_phase(REGIONS.phase)
+        if left:
+            forget_hoisted(program.module)
+    if program.phase != phase:
+        program.to_phase(phase)
 
 
 @dataclass
@@ -87,6 +115,7 @@ class Trials:
         exact: Leave out rewrites that reassociate sums of floats.
         balanced: Leave out sets that are modelled to be more than a tenth slower.
         own: Bytes of the model's constants: left out are sets with which what is stored grows above them.
+        evaluated: Have IREE compute constants in each copy, which takes long and is hardly ever needed.
         sites: Keys in the order in which rewrites apply.
         left: What no rewrite fits.
         arenas: Of the sets that were tried; infinite where IREE fails or sizes are no constants.
@@ -104,6 +133,7 @@ class Trials:
     exact: bool
     balanced: bool
     own: int
+    evaluated: bool = False
     sites: list[str] = field(default_factory=list)
     left: list[Considered] = field(default_factory=list)
     arenas: dict[Keys, float] = field(default_factory=dict)
@@ -144,9 +174,8 @@ class Trials:
         if early not in kept:
             copy = self._at(number - 1, early) if number else self.program.fork()
             if number:
-                apply_stage(copy, self.stages[number - 1], early)
-            if copy.phase != stage.phase:
-                copy.to_phase(stage.phase)
+                apply_stage(copy, self.stages[number - 1], early, evaluated=self.evaluated)
+            advance(copy, stage.phase, evaluated=self.evaluated)
             kept[early] = copy
             while len(kept) > _KEPT:
                 kept.pop(next(iter(kept))).close()
@@ -158,8 +187,13 @@ class Trials:
         Raises:
             CompilerError: IREE failed on the way.
         """
-        copy = self._at(len(self.stages) - 1, keys)
-        apply_stage(copy, self.stages[-1], keys)
+        if self.evaluated:
+            copy = self._at(len(self.stages) - 1, keys)
+            apply_stage(copy, self.stages[-1], keys)
+            return copy
+        copy = self.program.fork()
+        for stage in self.stages:
+            apply_stage(copy, stage, keys)
         return copy
 
     def forget(self) -> None:
@@ -237,10 +271,11 @@ class Trials:
 
     def _try(self, keys: Keys) -> None:
         try:
-            copy = self.applied(keys)
+            copy = self._at(len(self.stages) - 1, keys)
+            apply_stage(copy, self.stages[-1], keys, evaluated=self.evaluated)
             work = total_macs(copy.module)
             self._work = self._work if keys else total_work(copy.module)
-            copy.to_phase("flow")
+            advance(copy, "flow", evaluated=self.evaluated)
             self._stored[keys] = total_size(stored_constants(copy.module))
             prediction = predict(copy, self.options)
             found = prediction.arena
