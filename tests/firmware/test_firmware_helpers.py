@@ -29,6 +29,8 @@ from serenity_mlir.pipelines.firmware.helpers import HELPERS
 _COUNT = 16
 _SOFT = ["__addsf3", "__subsf3", "__mulsf3", "__divsf3", "__ltsf2", "__fixsfsi"]
 _LONG = ["__divdi3", "__moddi3", "__udivdi3", "__umoddi3"]
+_LONG_FLOAT = ["__fixsfdi", "__fixunssfdi", "__floatdisf", "__floatundisf"]
+_LONG_DOUBLE = ["__fixdfdi", "__fixunsdfdi", "__floatdidf", "__floatundidf"]
 _DOUBLE = ["__adddf3", "__subdf3", "__muldf3", "__divdf3", "__ltdf2", "__extendsfdf2", "__truncdfsf2"]
 _DOUBLE += ["__floatsidf", "__fixdfsi"]
 _ROUND = ["floorf", "ceilf", "roundf", "truncf"]
@@ -59,6 +61,10 @@ def _converted(op: str, source: int, given: str, made: str) -> tuple[str, str, A
 
 def _unsigned(compute: Any) -> Any:
     return lambda x, y: compute(x.view(np.uint64), y.view(np.uint64)).view(np.int64)
+
+
+def _from_unsigned(dtype: str) -> Any:
+    return lambda x, _: x.view(np.uint64).astype(dtype)
 
 
 def _half_away(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -106,6 +112,27 @@ PROGRAMS = {
         (
             _converted("sitofp", 0, "i64", "f32"),
             _converted("fptosi", 1, "f32", "i64"),
+            (f"arith.uitofp %x0 : {_type('i64')} to {_type('f32')}", "f32", _from_unsigned("float32")),
+            (f"math.absf %x1 : {_type('f32')}", "f32", lambda x, y: np.abs(y)),
+            (
+                f"arith.fptoui %y3 : {_type('f32')} to {_type('i64')}",
+                "i64",
+                lambda x, y: np.abs(y).astype("int64"),
+            ),
+        ),
+    ),
+    "long and double": Ops(
+        ("i64", "f64"),
+        (
+            _converted("sitofp", 0, "i64", "f64"),
+            _converted("fptosi", 1, "f64", "i64"),
+            (f"arith.uitofp %x0 : {_type('i64')} to {_type('f64')}", "f64", _from_unsigned("float64")),
+            (f"math.absf %x1 : {_type('f64')}", "f64", lambda x, y: np.abs(y)),
+            (
+                f"arith.fptoui %y3 : {_type('f64')} to {_type('i64')}",
+                "i64",
+                lambda x, y: np.abs(y).astype("int64"),
+            ),
         ),
     ),
     "double": Ops(
@@ -127,14 +154,21 @@ PROGRAMS = {
 CALLS = {
     ("cortex-m4f", "round"): [*_ROUND, "fmaxf", "fminf"],
     ("cortex-m4f", "long"): _LONG,
+    ("cortex-m4f", "long and float"): _LONG_FLOAT,
+    ("cortex-m33", "long and float"): _LONG_FLOAT,
     ("cortex-m7", "long"): _LONG,
+    ("cortex-m7", "long and float"): _LONG_FLOAT,
+    ("cortex-m7", "long and double"): _LONG_DOUBLE,
+    ("cortex-m55", "long and double"): _LONG_DOUBLE,
+    ("cortex-m55-mve", "long and float"): _LONG_FLOAT,
+    ("cortex-m55-mve", "long and double"): _LONG_DOUBLE,
     ("riscv32-imafc", "round"): [],
     ("riscv32-imafc", "long"): _LONG,
-    ("riscv32-imafc", "long and float"): ["__fixsfdi", "__floatdisf"],
+    ("riscv32-imafc", "long and float"): _LONG_FLOAT,
     ("riscv32-imafc", "double"): _DOUBLE,
     ("riscv32-imac", "round"): [*_ROUND, "fmaf", "fmaxf", "fminf", "fmaximumf", "fminimumf"],
     ("riscv32-imac", "float"): _SOFT,
-    ("riscv32-imac", "long and float"): ["__fixsfdi", "__floatdisf"],
+    ("riscv32-imac", "long and float"): _LONG_FLOAT,
     ("riscv32-imac", "double"): _DOUBLE,
 }
 
