@@ -26,7 +26,7 @@ def rom(own: Sequence[StoredConstant], stored: Sequence[StoredConstant]) -> Rom:
     """
     model, now = total_size(own), total_size(stored)
     grown = sorted(_grown(own, stored), key=lambda item: -item.size) if exceeds(now, model) else []
-    return Rom(model, now, grown)
+    return Rom(model, now, grown, total_size([item for item in stored if item.in_code]))
 
 
 def _grown(own: Sequence[StoredConstant], stored: Sequence[StoredConstant]) -> Iterator[Grown]:

@@ -57,7 +57,7 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
         slab: What IREE allocates, read back from the compiled module.
         inputs: Caller-owned, no part of the slab.
         outputs: Caller-owned, no part of the slab.
-        weights: Constants of the model.
+        weights: Constants that are stored as data; see `Rom` for those in code.
         ram: slab + inputs + outputs; the whole arena where `io` is "arena".
         stock: With `--compare-stock`.
         code: Of a firmware library's object: functions, constants, tables.
@@ -199,14 +199,16 @@ class Rom(msgspec.Struct, frozen=True):
 
     Attributes:
         model: In the model's file.
-        stored: In the compiled module: `memory.weights`, and those inside of its functions.
+        stored: In the compiled module, as data and in code.
         grown: What is stored otherwise than in the model, the largest first; only where `stored` is
             more than a twentieth above `model`.
+        in_code: Of those stored, what lies in the code of dispatches: constants of up to 256 bytes each.
     """
 
     model: int
     stored: int
     grown: list[Grown]
+    in_code: int = 0
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -281,6 +283,11 @@ class Report(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
     timeline: tuple[RegionTimeline, ...] = ()
     dispatches: list[DispatchInfo] = []
     rom: Rom | None = None
+
+    @property
+    def constants(self) -> int:
+        """Bytes of constants, counted as those of the model are: those in code, too, where that is known."""
+        return self.memory.weights if self.rom is None else self.rom.stored
 
     @property
     def untried(self) -> int:

@@ -58,7 +58,7 @@ def test_demo_prints_the_figures_of_its_report(tmp_path: Path) -> None:
     assert table["inputs, not in slab"] == [memory.inputs]
     assert table["outputs, not in slab"] == [memory.outputs]
     assert table["RAM: slab, in, out"] == [memory.ram]
-    assert table["weights"][-1] == memory.weights
+    assert table["weights"][1] == report.constants
 
     said = done.stdout.split("\n\n")[1]
     assert re.findall(r"([\d,]+) bytes", said) == [f"{stock.best:,}", f"{memory.slab:,}"]

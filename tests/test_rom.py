@@ -28,6 +28,7 @@ from serenity_mlir.pipelines.rewrite_trials import Stage, Trials
 from serenity_mlir.pipelines.rom import rom
 from serenity_mlir.pipelines.targets import compiler_flags
 from serenity_mlir.report import Grown
+from serenity_mlir.views.rows import memory_table
 
 PLAIN = RewriteOptions(ops=False, regions=False)
 
@@ -82,11 +83,38 @@ def test_a_hoisted_copy_is_found_and_rewriting_removes_it(shared: Path) -> None:
     assert plain.rom is not None
     assert (plain.rom.grown[0].size, plain.rom.grown[0].location) == (64_000, "n_47")
     assert plain.rom.grown[0].reason == "stored as f32, where the model has i8"
-    assert plain.memory.weights <= plain.rom.stored
+    assert plain.memory.weights == plain.rom.stored - plain.rom.in_code
     assert ours is not None
     assert ours.rom is not None
     assert ours.rom.stored <= ours.rom.model
     assert not ours.rom.grown
+
+
+def test_constants_in_code_count_before_and_after(tmp_path: Path) -> None:
+    """IREE puts constants of up to 256 bytes into the code of dispatches: a bias here, no kernel."""
+    draw = np.random.default_rng(0)
+    parts = {"w": (8, 16, 3, 3), "b": (8,), "v": (80, 8, 1, 1), "c": (80,)}
+    weights = [
+        numpy_helper.from_array(draw.standard_normal(shape).astype(np.float32), name)
+        for name, shape in parts.items()
+    ]
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["h"], "first"),
+        helper.make_node("Conv", ["h", "v", "c"], ["y"], "second"),
+    ]
+    image = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 16, 8, 8])
+    result = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 80, 6, 6])
+    graph = helper.make_graph(nodes, "main", [image], [result], weights)
+    opset = helper.make_opsetid("", 21)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=10), tmp_path / "m.onnx")
+    report = compile_model(tmp_path / "m.onnx", CompileOptions(emit="mlir", rewrite=PLAIN)).report
+    assert report is not None
+    assert report.rom is not None
+    own = sum(4 * prod(shape) for shape in parts.values())
+    assert (report.rom.model, report.rom.stored, report.rom.in_code) == (own, own, 4 * 8)
+    assert report.memory.weights == own - 4 * 8
+    (row,) = [row for row in memory_table(report).rows if row[0] == "weights"]
+    assert (row[1], row[2], row[4], row[5]) == (f"{own:,}", f"{own:,}", "1.00x", "32 in code")
 
 
 def joined(folder: Path) -> Path:

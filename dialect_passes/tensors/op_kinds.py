@@ -50,13 +50,19 @@ def kind_name(op: ir.Operation) -> str:
     return str(op.name)
 
 
-def nested_ops(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Every op inside the regions of `op`, outer ones first."""
+def child_ops(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The ops of the regions of `op`, without what is inside of them."""
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
                 yield inner.operation
-                yield from nested_ops(inner.operation)
+
+
+def nested_ops(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Every op inside the regions of `op`, outer ones first."""
+    for inner in child_ops(op):
+        yield inner
+        yield from nested_ops(inner)
 
 
 def is_constant(op: ir.Operation) -> bool:

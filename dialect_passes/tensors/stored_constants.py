@@ -8,11 +8,12 @@ from math import prod
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.node_names import node_names
-from serenity_mlir.dialect_passes.tensors.op_kinds import nested_ops
+from serenity_mlir.dialect_passes.tensors.op_kinds import child_ops
 from serenity_mlir.dialect_passes.tensors.tensor_types import tensor_bytes
 
 _VALUES = ("value", "initial_value", "torch.onnx.value")
 _GLOBALS = frozenset({"ml_program.global", "util.global"})
+_EXECUTABLES = frozenset({"flow.executable", "stream.executable", "hal.executable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class StoredConstant:
         kind: Its element type, without sign: "i8".
         elements: How many.
         size: Bytes.
+        in_code: Whether it lies in a dispatch's code, where IREE puts small ones, and not beside it as data.
     """
 
     name: str
@@ -32,14 +34,21 @@ class StoredConstant:
     kind: str
     elements: int
     size: int
+    in_code: bool = False
 
 
 def stored_constants(module: ir.Operation) -> list[StoredConstant]:
     """All constants of a module, those in dispatches too; what is one value throughout takes no storage."""
-    return [item for op in nested_ops(module) for item in _constants(op)]
+    return list(_stored(module, in_code=False))
 
 
-def _constants(op: ir.Operation) -> Iterator[StoredConstant]:
+def _stored(parent: ir.Operation, *, in_code: bool) -> Iterator[StoredConstant]:
+    for op in child_ops(parent):
+        yield from _constants(op, in_code=in_code)
+        yield from _stored(op, in_code=in_code or op.name in _EXECUTABLES)
+
+
+def _constants(op: ir.Operation, *, in_code: bool) -> Iterator[StoredConstant]:
     for name in _VALUES:
         if name not in op.attributes:
             continue
@@ -51,9 +60,8 @@ def _constants(op: ir.Operation) -> Iterator[StoredConstant]:
         if size is None or elements < 2 or (isinstance(value, ir.DenseElementsAttr) and value.is_splat):
             continue
         symbol = ir.StringAttr(op.attributes["sym_name"]).value if op.name in _GLOBALS else str(kind)
-        yield StoredConstant(
-            symbol, tuple(node_names(op.location)), str(kind.element_type).lstrip("su"), elements, size
-        )
+        element = str(kind.element_type).lstrip("su")
+        yield StoredConstant(symbol, tuple(node_names(op.location)), element, elements, size, in_code)
 
 
 def _unset(value: ir.Attribute) -> bool:

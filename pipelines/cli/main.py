@@ -121,7 +121,7 @@ def _common(command: Any) -> Any:
     "--budget-rom",
     type=click.IntRange(min=0),
     metavar="BYTES",
-    help="The same for weights; of firmware, for flash.",
+    help="The same for weights stored as data; of firmware, for flash.",
 )
 @click.option(
     "--sarif", "sarif_path", type=click.Path(path_type=Path), metavar="FILE",

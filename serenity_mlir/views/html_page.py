@@ -95,7 +95,7 @@ def tiles(report: Report) -> list[Tile]:
         Tile("RAM", _size(memory.ram), ram),
         Tile("Inputs", _size(memory.inputs), owner),
         Tile("Outputs", _size(memory.outputs), owner),
-        Tile("Weights", _size(memory.weights), "constants of the model"),
+        Tile("Weights", _size(report.constants), "constants that are stored, as data and in code"),
     ]
     if memory.stock is not None:
         ratio = memory.stock.best / memory.slab if memory.stock.best and memory.slab else None

@@ -73,7 +73,8 @@ def memory_table(report: Report) -> Table:
     if memory.stack is not None:
         rows.append(_compared("stack of a call", None, memory.stack, "beside RAM", known=False))
     own = None if report.rom is None else report.rom.model
-    rows.append(_compared("weights", own, memory.weights, "", known=own is not None))
+    inside = f"{report.rom.in_code:,} in code" if report.rom is not None and report.rom.in_code else ""
+    rows.append(_compared("weights", own, report.constants, inside, known=own is not None))
     if memory.flash is not None:
         rows.append(_compared("flash, linked", None, memory.flash, "weights, code", known=False))
     title = f"{PurePath(report.model.path).name}  ({report.target})"
