@@ -81,6 +81,7 @@ def apply_stage(program: Program, stage: Stage, keys: Keys, *, evaluated: bool =
     advance(program, stage.phase, evaluated=evaluated)
     for find in stage.patterns:
         apply_sites(program.module, find, keys)
+    program.verify()
 
 
 def advance(program: Program, phase: str, *, evaluated: bool) -> None:
@@ -172,7 +173,7 @@ class Trials:
         early = Keys(key for key in keys if self._stage_of[key] < number)
         kept = self._staged.setdefault(number, {})
         if early not in kept:
-            copy = self._at(number - 1, early) if number else self.program.fork()
+            copy = self._at(number - 1, early) if number else self.program.fork(verify=False)
             if number:
                 apply_stage(copy, self.stages[number - 1], early, evaluated=self.evaluated)
             advance(copy, stage.phase, evaluated=self.evaluated)

@@ -27,6 +27,8 @@ _IN_PLACE = ("stream.async.fill", "stream.async.update", "stream.async.copy", "s
 _READ_ONLY = ("stream.async.load",)
 _DISPATCH = "stream.async.dispatch"
 CONCURRENT = "stream.async.concurrent"
+# Whether a kind of types is a resource: printing each type takes longer than all else in a graph.
+_RESOURCES: dict[ir.TypeID, bool] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,11 @@ class Access:
 
 def is_resource(value: ir.Value) -> bool:
     """Whether `value` is a `!stream.resource`."""
-    return str(value.type).startswith("!stream.resource")
+    kind = value.type
+    found = _RESOURCES.get(kind.typeid)
+    if found is None:
+        found = _RESOURCES[kind.typeid] = str(kind).startswith("!stream.resource")
+    return found
 
 
 def lifetime(value: ir.Value) -> str:
