@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from serenity_mlir import __version__
+from serenity_mlir.pipelines.firmware.arena_map import Placed, arena_map
 from serenity_mlir.pipelines.firmware.emit_c import Library, prefix
 from serenity_mlir.pipelines.firmware.helpers import HELPERS
 from serenity_mlir.pipelines.firmware.linked import Measured
@@ -40,17 +41,6 @@ class EntryInfo(msgspec.Struct, frozen=True):
     inputs: list[TensorInfo]
     outputs: list[TensorInfo]
     commands: int
-
-
-class Placed(msgspec.Struct, frozen=True):
-    """A buffer of the arena, live from step `first` to before step `end` of its entry."""
-
-    entry: str
-    name: str
-    offset: int
-    bytes: int
-    first: int
-    end: int
 
 
 class LinkedInfo(msgspec.Struct, frozen=True):
@@ -142,7 +132,7 @@ def metadata(
             )
             for item in program.entries
         ],
-        arena_map=arena_map(stream),
+        arena_map=arena_map(stream, report.timeline),
         symbols=SymbolInfo(
             [name for name in found.needed if name not in HELPERS],
             [name for name in found.needed if name in HELPERS],
@@ -173,28 +163,6 @@ def _memory(library: Library, measured: Measured) -> MemoryInfo:
         not_measured=measured.unknown,
         sections=found.sections,
     )
-
-
-def arena_map(stream: StreamResult) -> list[Placed]:
-    """Where each buffer lies, and when."""
-    if not stream.arenas:
-        return [
-            Placed(item.name, f"slice {number}", offset, part.size, part.start, part.end)
-            for item in stream.plans
-            if item.role == "model" and item.kind == "slab" and item.plan is not None
-            for number, (part, offset) in enumerate(zip(item.slices, item.plan.offsets, strict=True))
-        ]
-    out = []
-    graphs = {item.region: item.graph for item in stream.schedules if item.graph is not None}
-    for entry, arena in stream.arenas.items():
-        names = {index: name for name, index in arena.timeline.held.items()}
-        for region, (_, where) in arena.timeline.own.items():
-            buffers = graphs[region].buffers
-            names |= {index: buffers[number].name for number, index in enumerate(where)}
-        for index, (part, offset) in enumerate(zip(arena.timeline.slices, arena.plan.offsets, strict=True)):
-            if part.size and part.end > part.start:
-                out.append(Placed(entry, names[index], offset, part.size, part.start, part.end))
-    return sorted(out, key=lambda item: (item.entry, item.first, item.offset))
 
 
 def _tensor(tensor: Tensor) -> TensorInfo:
