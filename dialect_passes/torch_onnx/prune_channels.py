@@ -18,8 +18,10 @@ from serenity_mlir.reform.gates import Gates, gate_axis
 from serenity_mlir.reform.network import Network
 from serenity_mlir.reform.removal import Surgery, plan_removal
 from serenity_mlir.sizes import counted
+from serenity_mlir.suggest import did_you_mean
 
 GATE = "serenity.gate"
+_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,11 @@ class PruneChannelsPass(Pass[tuple[Surgery, ...]]):
         """Prune the functions of `module`; returns what was done in each."""
         wanted = _read(self.gates) if self.gates else {}
         found = list(functions(module))
-        names = {name for function in found for name in function.network.by_name}
-        unknown = sorted(wanted.keys() - names)
+        names = [name for function in found for name in function.network.by_name]
+        unknown = sorted(wanted.keys() - set(names))
         if unknown:
             raise SerenityError(
-                f"there is no node '{unknown[0]}'", file=self.gates, hint="name nodes as the IR does"
+                f"there is no node '{unknown[0]}'", file=self.gates, hint=_hint(unknown[0], names)
             )
         plans = []
         for function in found:
@@ -65,6 +67,13 @@ class PruneChannelsPass(Pass[tuple[Surgery, ...]]):
                 function.values[item.tensor].owner.operation,
                 f"{self.name}: channels {channels} of '{item.tensor}' stay, set to zero: {item.reason}",
             )
+
+
+def _hint(wrong: str, names: list[str]) -> str:
+    near = did_you_mean(wrong, names)
+    some = f"nodes are named by their locations, else by their operators: {', '.join(names[:_SHOWN])}"
+    rest = " …" if len(names) > _SHOWN else ""
+    return f"{near} {some}{rest}" if near else f"{some}{rest}"
 
 
 def _read(path: str) -> dict[str, list[int]]:

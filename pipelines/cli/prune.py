@@ -114,6 +114,11 @@ def prune(**options: Any) -> None:
 
     A budget is a number or a percentage of what the unpruned model takes. The exit status is 3 where one
     cannot be met; then no model is written, and the report says how near it came.
+
+    \b
+    Only ONNX models can be pruned so. From torch-onnx MLIR a pass removes
+    channels that are named:
+      serenity-opt M.mlir --serenity-prune-channels=gates=GATES.json -o P.mlir
     """
     static, training = split_static(options)
     run_prune(**options, training=training if static else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,9 +41,9 @@ def load(path: Path) -> tuple[onnx.ModelProto, Network]:
     source = load_model(path)
     if source.proto is None:
         raise SerenityError(
-            f"channels are pruned in ONNX models, and this is {source.format}",
+            "channels are ranked and pruned in ONNX models, and this is MLIR",
             file=str(path),
-            hint="use the passes serenity-propagate-gates and serenity-prune-channels on torch-onnx MLIR",
+            hint=_passes(path),
         )
     opset = opset_of(source.proto)
     if opset < OLDEST_OPSET:
@@ -54,6 +55,18 @@ def load(path: Path) -> tuple[onnx.ModelProto, Network]:
         )
     model = fold_shapes(source.proto)
     return model, network_of(model)
+
+
+def _passes(path: Path) -> str:
+    """Command lines for torch-onnx MLIR."""
+    given, made = (shlex.quote(str(name)) for name in (path, path.with_suffix(".pruned.mlir")))
+    return (
+        "export the model to ONNX; or, if it is torch-onnx IR, say in gates.json which channels go, "
+        '{"NODE": [0, 1]}, and run\n'
+        f"    serenity-opt {given} --serenity-prune-channels=gates=gates.json -o {made}\n"
+        "  what can leave, by `serenity.channels` of each node:\n"
+        f"    serenity-opt {given} --serenity-propagate-gates"
+    )
 
 
 def network_of(model: onnx.ModelProto) -> Network:

@@ -145,6 +145,7 @@ def test_groups_are_marked_on_weights_and_results() -> None:
         ("{", "cannot be read"),
         ('{"Conv_0": [99]}', "makes 12 channels"),
         ('{"nowhere": [0]}', "there is no node 'nowhere'"),
+        ('{"Conv_00": [0]}', "did you mean 'Conv_0'"),
         ('{"Conv_0": 1}', "holds an object of lists"),
     ],
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +14,7 @@ from iree import runtime
 from plain_chains import POOL, chain
 from reform_harness import run
 
+from serenity_mlir.pipelines import opt
 from serenity_mlir.pipelines.cli.main import main
 from serenity_mlir.pipelines.importing.source import TensorIO
 from serenity_mlir.pipelines.reform.prune import PruneOptions, prune
@@ -117,6 +121,32 @@ def test_usage(  # noqa: PLR0913, PLR0917  (fixtures)
     assert main([*arguments, *options]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "out.onnx").exists()
+
+
+def test_mlir_is_sent_to_the_passes_by_lines_that_work(
+    tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ir = tmp_path / "a model.mlir"
+    assert main(["compile", arguments[1], "--emit", "mlir", "--phase", "start", "-o", str(ir)]) == 0
+    capsys.readouterr()
+    arguments[1] = str(ir)
+    assert main([*arguments, "--budget-macs", "50%", "-o", str(tmp_path / "out.onnx")]) == 1
+    said = capsys.readouterr().err
+    remove, show = (shlex.split(line)[1:] for line in said.splitlines() if "serenity-opt " in line)
+    assert opt.main(show) == 0
+    marks = re.findall(r"serenity\.channels = (\d+)", capsys.readouterr().out)
+    assert marks[0] == "8"
+    gates = tmp_path / "gates.json"
+    gates.write_text('{"nowhere": [0]}')
+    remove = [item.replace("gates.json", str(gates)) for item in remove]
+    assert opt.main(remove) == 1
+    names = re.search(r"operators: (\S+), ", capsys.readouterr().err)
+    assert names is not None
+    gates.write_text(json.dumps({names[1]: [0, 2, 5]}))
+    assert opt.main(remove) == 0
+    pruned = (tmp_path / "a model.pruned.mlir").read_text()
+    assert "vtensor<[2,8,3,3]" not in pruned
+    assert "vtensor<[5,2," in pruned
 
 
 def test_a_model_without_channels_to_remove(
