@@ -14,7 +14,7 @@ from serenity_mlir.pipelines.cli.bench_scale import scale
 from serenity_mlir.pipelines.cli.seconds import Seconds
 
 
-@click.group()
+@click.group(short_help="Measure parts of this project beside published figures.")
 def bench() -> None:
     """Measure the scheduler, the packer and whole networks beside published figures."""
 

@@ -15,7 +15,7 @@ from serenity_mlir.pipelines.cli.seconds import Seconds
 _SEED = 0
 
 
-@click.command()
+@click.command(short_help="The cells of the SERENITY paper, measured again.")
 @click.option(
     "--swiftnet", type=click.Path(path_type=Path), metavar="FOLDER",
     help="Holds SwiftNet's cells.  [default: looked for beside the checkout]",

@@ -43,7 +43,7 @@ def reform(  # noqa: PLR0913  (one parameter an option of the command)
     \b
     resources  VGG layer by layer, and under the budgets of devices
     budget     LeNet on MNIST under a memory budget: ADMM beside a greedy method
-    accuracy   half of MACs and memory at once, beside random channels and magnitudes
+    accuracy   half of MACs and memory at once, beside random and magnitudes
     background LeNet's LI, and variants for what other apps leave of the memory
     weights    λ1 and λ2 from 0.01 to 100
 

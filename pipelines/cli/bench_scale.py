@@ -22,7 +22,10 @@ from serenity_mlir.schedulers import DEFAULT_METHOD, METHODS
     "--limit", type=Seconds(), default=10.0, show_default=True, metavar="SECONDS",
     help="For each graph.",
 )  # fmt: skip
-@click.option("--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True)
+@click.option(
+    "--method", type=click.Choice(list(METHODS)), default=DEFAULT_METHOD, show_default=True,
+    help="How orders are looked for: ours, or as the SERENITY paper does.",
+)  # fmt: skip
 @click.option(
     "--cp-sat", type=Seconds(), metavar="SECONDS",
     help="Also ask OR-tools' CP-SAT for each graph, and fail if what it proves is another optimum.",
@@ -42,7 +45,7 @@ def scale(  # noqa: PLR0913  (one parameter an option of the command)
     """Time the scheduler on generated GRAPHS.
 
     \b
-    wsN        Watts-Strogatz (N, 4, 0.75), N at least 4, buffers of 1 to 100 bytes
+    wsN        Watts-Strogatz (N, 4, 0.75), N at least 4, buffers of 1-100 bytes
     ws-unitN   the same with buffers of 1 byte
     randwireN  N of WS(32, 4, 0.75) one behind the other
     nasnetN    N normal cells of NASNet-A

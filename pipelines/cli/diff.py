@@ -25,7 +25,7 @@ def _tolerance(_context: click.Context, _option: click.Parameter, text: str) -> 
         raise click.BadParameter(str(error)) from error
 
 
-@click.command()
+@click.command(short_help="Compare two reports; exit 3 if figures grew.")
 @click.argument("old", type=click.Path(path_type=Path), metavar="OLD.json")
 @click.argument("new", type=click.Path(path_type=Path), metavar="NEW.json")
 @click.option(
@@ -50,7 +50,10 @@ def diff(  # noqa: PLR0913  (one parameter an option of the command)
     sarif_path: Path | None,
     debug: bool,
 ) -> None:
-    """What changed from the report OLD.json to NEW.json; exit 3 if it is worse than may be."""
+    """What changed from the report OLD.json to NEW.json; exit 3 if figures grew by more than --tolerance.
+
+    `serenity compile --report` and `serenity analyze --json` write reports.
+    """
     from serenity_mlir.diff import difference  # noqa: PLC0415  (as late as in the other commands)
     from serenity_mlir.pipelines.cli.outputs import check_outputs, write_outputs  # noqa: PLC0415
     from serenity_mlir.views.diff_rows import diff_tables, regression_text  # noqa: PLC0415

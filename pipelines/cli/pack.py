@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from serenity_mlir.arena.extent import Placed
 
 
-@click.command()
+@click.command(short_help="Plan the smallest arena for the buffers of a CSV file.")
 @click.argument("buffers", type=click.Path(path_type=Path), metavar="INPUT.csv")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), required=True,

@@ -14,6 +14,7 @@ from serenity_mlir.pipelines.cli import prune_family
 from serenity_mlir.pipelines.cli.amount import AmountType
 from serenity_mlir.pipelines.cli.prune_static import run_static, split_static, static_options
 from serenity_mlir.pipelines.cli.seconds import DEFAULT_REWRITE_LIMIT, Seconds
+from serenity_mlir.pipelines.cli.target_option import TargetOption
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET
 from serenity_mlir.reform.budgets import KINDS, UNITS, Amount, Kind, shown
 from serenity_mlir.reform.profile import DEFAULT_PROFILE
@@ -30,7 +31,7 @@ _HELP: dict[Kind, str] = {
     "energy": "Millijoules of an inference, by the profile (Eq. 3).",
     "latency": "Milliseconds of an inference, at the profile's rate.",
     "ram": "Bytes of RAM of the compiled model: the arena, inputs and outputs.",
-    "rom": "Bytes of weights in the compiled model.",
+    "rom": "Bytes of weights stored as data in the compiled model.",
 }
 
 
@@ -43,7 +44,7 @@ def _budgets(command: Any) -> Any:
     return command
 
 
-@click.command()
+@click.command(short_help="Remove channels of an ONNX model until budgets hold.")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--calibration",
@@ -58,7 +59,7 @@ def _budgets(command: Any) -> Any:
     type=click.Choice(["pi", "magnitude", "random"]),
     default="pi",
     show_default=True,
-    help="Which channels go: those of least priority for what they save, or a baseline.",
+    help="Which channels go: those of least priority indicator (PI), or a baseline.",
 )
 @prune_family.family_options
 @static_options
@@ -74,11 +75,13 @@ def _budgets(command: Any) -> Any:
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
+    metavar="N",
     help="Of --method random and --static.",
 )
 @click.option(
-    "--target", default=DEFAULT_TARGET, show_default=True, metavar="NAME", help="For RAM, ROM and .vmfb."
-)
+    "--target", cls=TargetOption, default=DEFAULT_TARGET, show_default=True, metavar="NAME",
+    help="For RAM, ROM and .vmfb",
+)  # fmt: skip
 @click.option(
     "--io",
     type=click.Choice(["external", "arena"]),
@@ -106,14 +109,15 @@ def _budgets(command: Any) -> Any:
     "--plot",
     type=click.Path(path_type=Path),
     metavar="FILE.svg|.png",
-    help="Draw score against each budget, PI and costs of layers, channels on the way.",
+    help="Draw score against each budget, priority and costs of layers, channels on the way.",
 )
 @click.option("--debug", is_flag=True, help="Show a traceback with an error.")
 def prune(**options: Any) -> None:
     """Remove channels of MODEL (.onnx) until all budgets hold.
 
-    A budget is a number or a percentage of what the unpruned model takes. The exit status is 3 where one
-    cannot be met; then no model is written, and the report says how near it came.
+    A budget is a number or a percentage of what the unpruned model takes; equations are those of the ReForm
+    paper. The exit status is 3 where a budget cannot be met; then no model is written, and the report says
+    how near it came.
 
     \b
     Only ONNX models can be pruned so. From torch-onnx MLIR a pass removes

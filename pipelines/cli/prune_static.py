@@ -28,8 +28,12 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
         "type": click.Choice(["projection", "penalty"]),
         "help": "Onto all budgets at once, or the published penalty.  [default: projection]",
     },
-    "lambda1": {"type": click.FloatRange(min=0), "help": "Weight of ‖F‖_1.  [default: 0.0001]"},
-    "lambda2": {"type": _POSITIVE, "help": "Weight of the penalty.  [default: 1]"},
+    "lambda1": {
+        "type": click.FloatRange(min=0),
+        "metavar": "X",
+        "help": "Weight of ‖F‖_1.  [default: 0.0001]",
+    },
+    "lambda2": {"type": _POSITIVE, "metavar": "X", "help": "Weight of the penalty.  [default: 1]"},
     "rounds": {"type": click.IntRange(min=1), "metavar": "N", "help": "Of ADMM at most.  [default: 20]"},
     "epochs": {
         "type": click.IntRange(min=0),

@@ -15,9 +15,18 @@ if TYPE_CHECKING:
     from serenity_mlir.views import Shown
 
 _MARKDOWN = "markdown_path"
+_EXTRA = "(takes the extra `plot`)"
 VIEWS = {
-    "plot_path": ("--plot", "FILE.svg|.png", "Draw live bytes, arenas and peaks of random orders."),
-    "html_path": ("--html", "FILE", "The same as one interactive page that needs no network."),
+    "plot_path": (
+        "--plot",
+        "FILE.svg|.png",
+        f"Draw live bytes, arenas and peaks of random orders {_EXTRA}.",
+    ),
+    "html_path": (
+        "--html",
+        "FILE",
+        f"The same as one interactive page that needs no network {_EXTRA}.",
+    ),
     "trace_path": ("--trace", "FILE", "Steps and buffers as a trace that Perfetto opens."),
     "explorer_path": ("--model-explorer", "FILE", "Live bytes of each node, as Model Explorer reads them."),
     "onnx_path": ("--annotated-onnx", "FILE", "The model, each node with its steps and live bytes."),

@@ -76,6 +76,11 @@ _TARGETS = NamedFiles(
 )
 
 
+def firmware_target_names() -> tuple[str, ...]:
+    """Those that come with the package."""
+    return tuple(_TARGETS.shipped)
+
+
 def firmware_target(name: str) -> FirmwareTarget:
     """The target of that name, or of that file if it ends in `.toml`.
 
