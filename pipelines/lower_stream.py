@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from serenity_mlir.dialect_passes.flow.forget_bodies import forget_bodies
 from serenity_mlir.dialect_passes.flow.locate_dispatches import StripDispatchLocationsPass
 from serenity_mlir.dialect_passes.stream.io_sizes import IoSizes, io_sizes
 from serenity_mlir.dialect_passes.stream.layout_slices import LayoutSlicesPass, RegionPlan
@@ -256,7 +255,6 @@ def predict(program: Program, options: StreamOptions) -> Prediction:
         CompilerError: IREE failed.
     """
     run = _Runner(program.session)
-    forget_bodies(program.module)
     run(program, _TENSOR)
     SerializePass().apply(program.module)
     run(program, _ASYNC)

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from quantised_residuals import networks
 
 import serenity_mlir.pipelines.lower_rewritten as lowering
-from serenity_mlir.dialect_passes.flow.forget_bodies import forget_bodies
 from serenity_mlir.dialect_passes.linalg.rewrite import Site
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.tensors.hoisted_constants import forget_hoisted
@@ -84,18 +83,15 @@ def test_initialisers_are_gone(
     assert not [op for op in nested_ops(program.module) if op.name == "util.initializer"]
 
 
-@settings(max_examples=1)
-@given(model=networks())
-def test_bodies_are_gone(
-    model: onnx.ModelProto, session: Session, tmp_path_factory: pytest.TempPathFactory
+def test_results_that_are_displaced_are_so_in_a_trial(
+    onnx_light_models: list[Path], session: Session, tmp_path: Path
 ) -> None:
-    program = at_input(model, tmp_path_factory.mktemp("net"), session)
-    program.to_phase("flow")
-    forget_bodies(program.module)
-    program.verify()
-    functions = [op for op in nested_ops(program.module) if op.name == "func.func"]
-    assert functions
-    assert {op.name for function in functions for op in nested_ops(function)} == {"func.return"}
+    light = next(path for path in onnx_light_models if path.stem == "light_shufflenet")
+    trials = trials_of(at_input(onnx.load(light), tmp_path, session), evaluated=False)
+    lowered = lower_to(trials.applied(NONE), "stream", trials.options, lambda _stage: None)
+    assert lowered is not None
+    assert any("displace" in item.pattern for item in lowered.stream.rewrites)
+    assert trials.arena(NONE) == lowered.stream.final.arena
 
 
 @settings(max_examples=1)
