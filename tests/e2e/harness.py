@@ -58,7 +58,7 @@ def compile_model(model: Path, folder: Path, *more: str) -> tuple[Path, Report]:
     """The `.vmfb` and the report; the test fails with the compiler's words where it refuses."""
     artefact, report = folder / "model.vmfb", folder / "report.json"
     # Searches stop at a proof, a fraction of a second in; the limit is for loaded machines.
-    limit = ("--time-limit", "60")
+    limit = ("--time-limit", "60", "--rewrite-limit", "600")
     done = serenity("compile", model, "-o", artefact, "--report", report, *limit, *more)
     assert done.returncode == 0, done.stderr
     return artefact, read_report(report)
