@@ -11,9 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from time import perf_counter
 
+from serenity_mlir.pipelines.choose_stripes import striped
 from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Price, Trials
 from serenity_mlir.report import OUT_OF_TIME
 from serenity_mlir.subsets import EXHAUSTIVE, best_subset, shrunk
+
+
+_WITHOUT_STRIPES = 0.5
+"""The share of the time after which stripes are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +72,17 @@ def choose_rewrites(
     if not sites:
         return Choice({}, tuple(trials.left), None, None, 0)
     progress("choose rewrites")
-    deadline = perf_counter() + time_limit
+    began = perf_counter()
+    deadline = began + time_limit
+    stripes = [key for key in sites if key in trials.apart]
+    others = [key for key in sites if key not in trials.apart]
     before = trials.arena(NONE)  # which also finds the schedules that bounds are taken from
     if trials.peak_stays(NONE, Keys(sites)):
         best = NONE
         trials.hopeless |= Keys(sites)
     else:
-        best = _best(trials, sites, deadline)
+        best = _best(trials, others, began + (_WITHOUT_STRIPES if stripes else 1) * time_limit) if others else NONE
+        best = striped(trials, best, stripes, deadline)
     after = trials.arena(best)
     if not after < before:
         best, after = NONE, before

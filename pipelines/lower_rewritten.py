@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+from serenity_mlir.dialect_passes.flow.compute_in_stripes import FEW, MANY
 from serenity_mlir.pipelines.attempts import crashes, given_up, trying
 from serenity_mlir.pipelines.choose_rewrites import Choice, choose_rewrites
 from serenity_mlir.pipelines.iree_api import Program
@@ -15,11 +16,11 @@ from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.pipelines.rewrite_trials import (
     DISPATCHES,
-    REGIONS,
     REWRITES,
     Keys,
     Stage,
     Trials,
+    region_stage,
 )
 
 _ATTEMPTS = 4
@@ -49,7 +50,8 @@ class RewriteOptions:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """What is asked for, in the order of IREE's phases."""
-        return (*((REWRITES,) if self.ops else ()), *((REGIONS, DISPATCHES) if self.regions else ()))
+        regions = (region_stage(FEW if self.balanced else MANY), DISPATCHES)
+        return (*((REWRITES,) if self.ops else ()), *(regions if self.regions else ()))
 
 
 @dataclass(frozen=True, slots=True)

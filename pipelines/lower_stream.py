@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
+from serenity_mlir.dialect_passes.flow.hidden_offsets import RevealOffsetsPass
 from serenity_mlir.dialect_passes.flow.locate_dispatches import StripDispatchLocationsPass
 from serenity_mlir.dialect_passes.stream.io_sizes import IoSizes, io_sizes
 from serenity_mlir.dialect_passes.stream.layout_slices import LayoutSlicesPass, RegionPlan
@@ -158,6 +159,7 @@ def lower_stream(
         CheckFailed: A check disproved what we did; nothing is emitted then.
     """
     run = _Runner(program.session)
+    RevealOffsetsPass().apply(program.module)
     program.run(_VERIFY)
     run(program, _TENSOR)
     stock = _measured_stock(program, unchanged, run) if options.compare_stock else {}
@@ -255,6 +257,7 @@ def predict(program: Program, options: StreamOptions) -> Prediction:
         CompilerError: IREE failed.
     """
     run = _Runner(program.session)
+    RevealOffsetsPass().apply(program.module)
     run(program, _TENSOR)
     SerializePass().apply(program.module)
     run(program, _ASYNC)

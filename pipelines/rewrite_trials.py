@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
+from serenity_mlir.dialect_passes.flow import compute_in_stripes
 from serenity_mlir.dialect_passes.flow.patterns import DISPATCH_PATTERNS
 from serenity_mlir.dialect_passes.flow.patterns import PATTERNS as REGION_PATTERNS
 from serenity_mlir.dialect_passes.linalg.macs import total_macs, total_work
@@ -15,6 +16,7 @@ from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, Site, app
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.dialect_passes.tensors.hoisted_constants import forget_hoisted
 from serenity_mlir.dialect_passes.tensors.stored_constants import stored_constants, total_size
+from serenity_mlir.liveness import live_bytes, live_ranges
 from serenity_mlir.peak_core import PeakCore
 from serenity_mlir.pipelines.attempts import Crash, crashes, trying
 from serenity_mlir.pipelines.iree_api import Program
@@ -38,15 +40,28 @@ _BOUND_LIMIT = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The rewrites that apply at the end of one of IREE's phases, in their order."""
+    """The rewrites that apply at the end of one of IREE's phases, in their order.
+
+    Attributes:
+        phase: Its name.
+        patterns: Whose sites are looked for where all earlier ones are applied.
+        apart: Those of which a chosen site comes first, and leaves none of the other patterns' where it is.
+    """
 
     phase: str
     patterns: tuple[Find, ...]
+    apart: tuple[Find, ...] = ()
 
+
+_REGIONS = "global-optimization"
 
 REWRITES = Stage("input", LINALG_PATTERNS)
-REGIONS = Stage("global-optimization", REGION_PATTERNS)
 DISPATCHES = Stage("dispatch-creation", DISPATCH_PATTERNS)
+
+
+def region_stage(stripes: int) -> Stage:
+    """The choices of what runs in one dispatch, with results in at most so many stripes."""
+    return Stage(_REGIONS, REGION_PATTERNS, (partial(compute_in_stripes.find, stripes=stripes),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +94,7 @@ def apply_stage(program: Program, stage: Stage, keys: Keys, *, evaluated: bool =
         CompilerError: IREE failed on the way.
     """
     advance(program, stage.phase, evaluated=evaluated)
-    for find in stage.patterns:
+    for find in (*stage.apart, *stage.patterns):
         apply_sites(program.module, find, keys)
     program.verify()
 
@@ -95,10 +110,10 @@ def advance(program: Program, phase: str, *, evaluated: bool) -> None:
     Raises:
         CompilerError: IREE failed on the way.
     """
-    before, at, to = (PHASES.index(name) for name in (program.phase, REGIONS.phase, phase))
+    before, at, to = (PHASES.index(name) for name in (program.phase, _REGIONS, phase))
     if not evaluated and before < at <= to:
         with program.session.unevaluated() as left:
-            program.to_phase(REGIONS.phase)
+            program.to_phase(_REGIONS)
         if left:
             forget_hoisted(program.module)
     if program.phase != phase:
@@ -118,6 +133,7 @@ class Trials:
         own: Bytes of the model's constants: left out are sets with which what is stored grows above them.
         evaluated: Have IREE compute constants in each copy, which takes long and is hardly ever needed.
         sites: Keys in the order in which rewrites apply.
+        apart: Those of patterns that are apart in their stage.
         left: What no rewrite fits.
         arenas: Of the sets that were tried; infinite where IREE fails or sizes are no constants.
         faults: What IREE said where it failed.
@@ -136,6 +152,7 @@ class Trials:
     own: int
     evaluated: bool = False
     sites: list[str] = field(default_factory=list)
+    apart: Keys = NONE
     left: list[Considered] = field(default_factory=list)
     arenas: dict[Keys, float] = field(default_factory=dict)
     faults: dict[Keys, str] = field(default_factory=dict)
@@ -152,9 +169,9 @@ class Trials:
     _cores: dict[Keys, tuple[_Reached, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Find every site, with none of the earlier stages' and with all of them."""
+        """Find every site, with none of the earlier stages' and with all of them but those apart."""
         for number in range(len(self.stages)):
-            for keys in dict.fromkeys((self._unsuspected(self.sites), NONE)):
+            for keys in dict.fromkeys((self._unsuspected(self.sites) - self.apart, NONE)):
                 try:
                     with trying(keys):
                         copy = self._at(number, keys)
@@ -204,20 +221,29 @@ class Trials:
                 kept.popitem()[1].close()
 
     def _discover(self, copy: Program, number: int) -> None:
-        for find in self.stages[number].patterns:
-            chosen = []
-            for key, item in keyed(find(copy.module)):
-                reason = item.reason if isinstance(item, Refusal) else self._inexact(item)
-                if isinstance(item, Refusal) or reason:
-                    self._leave(key, reason)
-                    continue
-                chosen.append(key)
-                self.sites += [] if key in self.reach else [key]
-                self.reach[key] = self.reach.get(key, frozenset()) | names_around(item.anchor)
-                self.slowed[key] = max(self.slowed.get(key, 0.0), item.work)
-                self._stage_of[key] = number
+        stage = self.stages[number]
+        for find in stage.apart:
+            self.apart |= Keys(self._noted(copy, find, number))
+        for find in stage.patterns:
+            chosen = self._noted(copy, find, number)
             with trying(chosen):
                 apply_sites(copy.module, find, self._unsuspected(chosen))
+
+    def _noted(self, copy: Program, find: Find, number: int) -> list[str]:
+        """The sites of a pattern that may be chosen."""
+        chosen = []
+        for key, item in keyed(find(copy.module)):
+            reason = item.reason if isinstance(item, Refusal) else self._inexact(item)
+            if isinstance(item, Refusal) or reason:
+                self._leave(key, reason)
+                continue
+            chosen.append(key)
+            self.sites += [] if key in self.reach else [key]
+            near = frozenset[str]().union(*map(names_around, (item.anchor, *item.along)))
+            self.reach[key] = self.reach.get(key, frozenset()) | near
+            self.slowed[key] = max(self.slowed.get(key, 0.0), item.work)
+            self._stage_of[key] = number
+        return chosen
 
     def earlier_stages(self, sites: Sequence[str]) -> Iterator[list[str]]:
         """Of the sites those of the first stage, of the first two, and so on; not all of them."""
@@ -312,6 +338,11 @@ class Trials:
         names = self._names(keys)
         return max((item.core.rest(item.touched(names)) for item in self._peaks(base)), default=0)
 
+    def above(self, base: Keys, size: float, keys: Collection[str]) -> Keys:
+        """Of `keys` those that may touch an op that runs while more is live, with the rewrites `base`."""
+        names = frozenset[str]().union(*(item.above(size) for item in self._peaks(base)))
+        return Keys(key for key in keys if not names.isdisjoint(_parts(self.reach[key])))
+
     def _names(self, keys: Keys) -> frozenset[str]:
         return frozenset[str]().union(*(self.reach[key] for key in keys))
 
@@ -348,7 +379,7 @@ class _Reached:
     def _nodes(self) -> dict[str, frozenset[int]]:
         found: dict[str, set[int]] = {}
         for op in self.core.graph.ops:
-            for node in op.name.partition(" [")[2].removesuffix("]").split(", "):
+            for node in _nodes(op.name):
                 found.setdefault(node, set()).update(op.touches)
         return {node: frozenset(buffers) for node, buffers in found.items()}
 
@@ -357,5 +388,19 @@ class _Reached:
 
         However those ops are rewritten, the others stay, with their buffers and what orders them.
         """
-        known = {part for name in names for part in name.split(", ")}
-        return frozenset[int]().union(*(self._nodes.get(name, frozenset()) for name in known))
+        return frozenset[int]().union(*(self._nodes.get(name, frozenset()) for name in _parts(names)))
+
+    def above(self, size: float) -> frozenset[str]:
+        """Nodes whose ops run while more is live."""
+        graph, order = self.core.graph, self.core.order
+        live = live_bytes(live_ranges(graph, order), len(order))
+        high = (graph.ops[index].name for index, held in zip(order, live, strict=True) if held > size)
+        return frozenset(node for name in high for node in _nodes(name))
+
+
+def _parts(names: Collection[str]) -> set[str]:
+    return {part for name in names for part in name.split(", ")}
+
+
+def _nodes(label: str) -> list[str]:
+    return label.partition(" [")[2].removesuffix("]").split(", ")

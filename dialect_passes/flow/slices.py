@@ -15,7 +15,7 @@ from serenity_mlir.dialect_passes.tensors.tensor_types import tensor_bytes
 
 _FILL = "linalg.fill"
 # Inits, and parts of tensors, which a dispatch reads where they are.
-_FREE = frozenset({_FILL, "tensor.empty", "tensor.extract_slice"})
+FREE = frozenset({_FILL, "tensor.empty", "tensor.extract_slice"})
 _CALLERS = frozenset({"hal.tensor.import", "iree_tensor_ext.compute_barrier.start", "arith.constant"})
 
 
@@ -56,6 +56,14 @@ def slice_of(root: ir.Operation) -> Slice | str:
     if stored(chain[-1]) == stored(root):
         many = len(set(users(root))) > 1
         return "what it accumulates has several users" if many else "nothing after it stores less"
+    return _slice(chain, chain)
+
+
+def whole_slice(root: ir.Operation) -> Slice | None:
+    """What runs with a reduction, be it nothing more than itself; None where it is none of constant sizes."""
+    if not reduces(root) or any(tensor_bytes(value.type) is None for value in (*root.operands, *root.results)):
+        return None
+    chain = _narrowing(root)
     return _slice(chain, chain)
 
 
@@ -144,7 +152,7 @@ def _add_producers(value: ir.Value, inside: set[ir.Operation]) -> None:
     op = producer(value)
     if op is None or op in inside:
         return
-    if op.name in _FREE or (is_elementwise(op) and read_by(op) < stored(op)):
+    if op.name in FREE or (is_elementwise(op) and read_by(op) < stored(op)):
         inside.add(op)
         for operand in op.operands:
             _add_producers(operand, inside)

@@ -31,7 +31,7 @@ def iterations(op: ir.Operation) -> int:
     item = structured(op)
     if item is None or not any(map(item.is_reduction, range(item.loops))):
         return 0
-    extents = [_extent(item, loop) for loop in range(item.loops)]
+    extents = [item.extent(loop) for loop in range(item.loops)]
     return prod(size for size in extents if size is not None) if None not in extents else 0
 
 
@@ -70,35 +70,20 @@ def _sums_over_channels(reader: Structured, read: list[int]) -> bool:
 def _tiled_reads(reader: Structured, read: list[int]) -> int:
     last = len(reader.maps) - 1
     columns = reader.loop_at(last, len(reader.maps[last]) - 1) if reader.maps[last] else None
-    extents = [_extent(reader, loop) or 1 for loop in range(reader.loops)]
+    extents = [reader.extent(loop) or 1 for loop in range(reader.loops)]
     tile = [
         size if reader.is_reduction(loop) else min(size, _COLUMNS) if loop == columns else 1
         for loop, size in enumerate(extents)
     ]
     tiles = prod(-(-size // part) for size, part in zip(extents, tile, strict=True))
-    return tiles * sum(prod(1 + _reach(expr, tile) for expr in reader.maps[index]) for index in read)
+    return tiles * sum(_reach(reader, index, tile) for index in read)
 
 
-def _reach(expr: ir.AffineExpr, tile: list[int]) -> int:
-    """How far an index moves within a tile: of sums and multiples of loops, the constant on the right."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return tile[int(expr.position)] - 1
-    if isinstance(expr, ir.AffineMulExpr) and isinstance(expr.rhs, ir.AffineConstantExpr):
-        factor: int = expr.rhs.value
-        return factor * _reach(expr.lhs, tile)
-    if isinstance(expr, ir.AffineBinaryExpr):
-        return _reach(expr.lhs, tile) + _reach(expr.rhs, tile)
-    return 0
+def _reach(reader: Structured, operand: int, tile: list[int]) -> int:
+    """Elements of an operand that a tile reads."""
+    steps = (reader.steps(operand, dim) or {} for dim in range(len(reader.maps[operand])))
+    return prod(1 + sum(step * (tile[loop] - 1) for loop, step in moved.items()) for moved in steps)
 
 
 def _structured_ops(module: ir.Operation) -> list[ir.Operation]:
     return [op for op in nested_ops(module) if op.name.startswith("linalg.")]
-
-
-def _extent(item: Structured, loop: int) -> int | None:
-    for operand, exprs in enumerate(item.maps):
-        shaped = ir.ShapedType(item.op.operands[operand].type) if exprs else None
-        for dim in range(len(exprs)):
-            if shaped is not None and item.loop_at(operand, dim) == loop and not shaped.is_dynamic_dim(dim):
-                return int(shaped.get_dim_size(dim))
-    return None

@@ -60,16 +60,16 @@ def holds_floats(value: ir.Value) -> bool:
 def _producers(op: ir.Operation) -> Iterator[ir.Operation]:
     """Ops that activations come from. Constants are shared, so that their names say nothing."""
     for operand in op.operands:
-        if not isinstance(operand.owner, ir.Block) and not _constant(operand.owner.operation):
+        if not isinstance(operand.owner, ir.Block) and not of_constants(operand.owner.operation):
             yield operand.owner.operation
 
 
-def _constant(op: ir.Operation, depth: int = 3) -> bool:
-    """Whether `op` is made of constants alone, as fills and biases are, as far as `depth` ops up show it."""
+def of_constants(op: ir.Operation, depth: int = 3) -> bool:
+    """Whether an op is made of constants alone, as fills and biases are, as far as `depth` ops up show it."""
     if not len(op.operands):
         return is_constant(op)
     return depth > 0 and all(
-        not isinstance(operand.owner, ir.Block) and _constant(operand.owner.operation, depth - 1)
+        not isinstance(operand.owner, ir.Block) and of_constants(operand.owner.operation, depth - 1)
         for operand in op.operands
     )
 

@@ -21,6 +21,7 @@ class Site:
         exact: Whether results stay bit-identical; False where sums are reassociated.
         apply: Do it. The module is valid before and after.
         work: What it adds to the time of an inference, as multiply-accumulates that would take as long.
+        along: Other ops that it may replace.
     """
 
     pattern: str
@@ -28,6 +29,7 @@ class Site:
     exact: bool
     apply: Callable[[], None]
     work: float = 0.0
+    along: tuple[ir.Operation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

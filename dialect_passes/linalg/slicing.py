@@ -116,7 +116,7 @@ def slice_value(value: ir.Value, part: Part, before: ir.Operation, *, depth: int
 
 def _of_slices(op: ir.Operation, part: Part, before: ir.Operation, depth: int) -> ir.Value | None:
     if op.name == "tensor.empty":
-        return created(op.name, _resized(op.results[0].type, part), list(op.operands), {}, before)
+        return created(op.name, resized(op.results[0].type, part), list(op.operands), {}, before)
     if op.name == "arith.constant":
         return _splat(op, part, before)
     if op.name == CONCAT and concat_dim(op) == part.dim:
@@ -158,7 +158,7 @@ def carried(op: ir.Operation, part: Part, before: ir.Operation, *, depth: int = 
     taken = slice_value(op.operands[0], Part(source.dim, start, length), before, depth=depth)
     made = op.clone(ip=ir.InsertionPoint(before))
     made.operands[0] = taken
-    type_ = _resized(op.results[0].type, part)
+    type_ = resized(op.results[0].type, part)
     if op.name == _EXPAND:
         made.attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(type_.shape)
     made.results[0].set_type(type_)
@@ -187,7 +187,7 @@ def concat(values: Sequence[ir.Value], dim: int, before: ir.Operation) -> ir.Val
         return values[0]
     size = sum(ir.RankedTensorType(value.type).get_dim_size(dim) for value in values)
     i64 = ir.IntegerType.get_signless(64)
-    type_ = _resized(values[0].type, Part(dim, 0, size))
+    type_ = resized(values[0].type, Part(dim, 0, size))
     return created(CONCAT, type_, list(values), {"dim": ir.IntegerAttr.get(i64, dim)}, before)
 
 
@@ -195,7 +195,7 @@ def _splat(op: ir.Operation, part: Part, before: ir.Operation) -> ir.Value | Non
     value = op.attributes["value"]
     if not isinstance(value, ir.DenseElementsAttr) or not value.is_splat:
         return None
-    type_ = _resized(op.results[0].type, part)
+    type_ = resized(op.results[0].type, part)
     splat = ir.DenseElementsAttr.get_splat(type_, value.get_splat_value())
     return created("arith.constant", type_, [], {"value": splat}, before)
 
@@ -218,7 +218,7 @@ def _constant(op: ir.Operation) -> bool:
 
 
 def _extract(value: ir.Value, part: Part, before: ir.Operation) -> ir.Value:
-    type_ = _resized(value.type, part)
+    type_ = resized(value.type, part)
     dims = range(type_.rank)
     i64, dynamic = ir.DenseI64ArrayAttr, ir.ShapedType.get_dynamic_size()
     sizes = [dynamic if type_.is_dynamic_dim(dim) else type_.get_dim_size(dim) for dim in dims]
@@ -243,7 +243,8 @@ def dynamic_sizes(value: ir.Value, before: ir.Operation) -> list[tuple[int, ir.V
     return sizes
 
 
-def _resized(type_: ir.Type, part: Part) -> ir.RankedTensorType:
+def resized(type_: ir.Type, part: Part) -> ir.RankedTensorType:
+    """A tensor's type with as many elements along a dimension as a part has."""
     tensor = ir.RankedTensorType(type_)
     shape = [part.size if dim == part.dim else size for dim, size in enumerate(tensor.shape)]
     return ir.RankedTensorType.get(shape, tensor.element_type, tensor.encoding)

@@ -51,6 +51,22 @@ class Structured:
                 found[operand] = dim
         return found
 
+    def extent(self, loop: int) -> int | None:
+        """Iterations of a loop; None where they are no constant, or no operand tells."""
+        for operand, exprs in enumerate(self.maps):
+            shaped = ir.ShapedType(self.op.operands[operand].type) if exprs else None
+            for dim in range(len(exprs)):
+                if shaped is not None and self.loop_at(operand, dim) == loop:
+                    return None if shaped.is_dynamic_dim(dim) else int(shaped.get_dim_size(dim))
+        return None
+
+    def steps(self, operand: int, dim: int) -> dict[int, int] | None:
+        """By how much a step of each loop moves the index of an operand's dimension.
+
+        None where the index is no sum of positive multiples of loops.
+        """
+        return _steps(self.maps[operand][dim])
+
     def is_reduction(self, loop: int) -> bool:
         """Whether the op reduces over a loop: nothing that it writes is indexed by it."""
         return all(loop not in _dims_in(expr) for expr in self.maps[-1])
@@ -148,3 +164,21 @@ def _each_dim(expr: ir.AffineExpr) -> Iterator[int]:
     elif isinstance(expr, ir.AffineBinaryExpr):
         yield from _each_dim(expr.lhs)
         yield from _each_dim(expr.rhs)
+
+
+def _steps(expr: ir.AffineExpr) -> dict[int, int] | None:
+    """Multiples have the constant on the right, and a constant 0 stands for a dimension of one element."""
+    if isinstance(expr, ir.AffineDimExpr):
+        return {int(expr.position): 1}
+    if isinstance(expr, ir.AffineConstantExpr):
+        return None if expr.value else {}
+    if isinstance(expr, ir.AffineMulExpr) and isinstance(expr.rhs, ir.AffineConstantExpr):
+        found = _steps(expr.lhs)
+        usable = found is not None and expr.rhs.value > 0
+        return {loop: step * expr.rhs.value for loop, step in (found or {}).items()} if usable else None
+    if isinstance(expr, ir.AffineAddExpr):
+        left, right = _steps(expr.lhs), _steps(expr.rhs)
+        if left is None or right is None:
+            return None
+        return {loop: left.get(loop, 0) + right.get(loop, 0) for loop in (*left, *right)}
+    return None

@@ -1,0 +1,166 @@
+"""`serenity-compute-in-stripes`: what is large and soon read is computed a part at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, ClassVar
+
+from serenity_mlir.dialect_passes.flow.form_dispatch_regions import form
+from serenity_mlir.dialect_passes.flow.hidden_offsets import hide_offsets
+from serenity_mlir.dialect_passes.flow.interior import Box, put_into
+from serenity_mlir.dialect_passes.flow.slices import reductions, whole_slice
+from serenity_mlir.dialect_passes.flow.stripe_plans import (
+    StripePlan,
+    accumulation_plan,
+    cascade_plan,
+    stripe_plan,
+)
+from serenity_mlir.dialect_passes.flow.stripes import Striper, iterated
+from serenity_mlir.dialect_passes.linalg.quantization import producer, users
+from serenity_mlir.dialect_passes.linalg.rewrite import Site, apply_sites
+from serenity_mlir.dialect_passes.linalg.slicing import Part
+from serenity_mlir.dialect_passes.linalg.structured import structured
+from serenity_mlir.dialect_passes.linalg.tensor_ops import empty
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.pass_base import Pass
+from serenity_mlir.dialect_passes.tensors.op_kinds import nested_ops
+
+Planner = Callable[[ir.Operation], StripePlan | None]
+
+PLANNERS: dict[str, Planner] = {
+    "accumulate": accumulation_plan,
+    "cascade": cascade_plan,
+    "stripe": stripe_plan,
+}
+"""By pattern; where several are chosen for one reduction, the first that still fits is applied."""
+
+FEW, MANY = 4, 8
+"""Stripes of a result where time counts, and where memory does."""
+
+_DISPATCH = 2000.0
+"""Multiply-accumulates that take as long as one more dispatch."""
+
+
+@dataclass(frozen=True)
+class ComputeInStripesPass(Pass[list[str]]):
+    """Computes reductions a part of their results at a time, each part in dispatches of its own.
+
+    Then a padded copy is never there as a whole, nor is what one reduction makes for another; a result
+    takes the place of an operand that is read for the last time, where each of its parts depends on the
+    same part alone. Nothing is computed twice. Belongs right after phase `global-optimization`, before
+    `serenity-form-dispatch-regions`. Integers stay bit-exact; floats may be summed in another order.
+    """
+
+    name: ClassVar[str] = "serenity-compute-in-stripes"
+    stripes: Annotated[int, "the most parts of a result"] = FEW
+
+    def apply(self, module: ir.Operation) -> list[str]:
+        """Rewrite every place that fits; returns the keys of the sites."""
+        return apply_sites(module, partial(find, stripes=self.stripes))
+
+
+def find(module: ir.Operation, *, stripes: int = FEW) -> Iterator[Site]:
+    """Reductions that can be computed in stripes, the last one first: it takes those that feed it along."""
+    gone: list[ir.Operation] = []  # no set: the hash of an op changes with its operands
+    for root in reversed(list(reductions(module))):
+        for pattern, planner in PLANNERS.items():
+            plan = planner(root)
+            if plan is None:
+                continue
+            exact = all(_of_integers(item.root) for item in plan.slices)
+            apply = partial(_apply, root, planner, stripes, gone)
+            along = tuple(item.root for item in plan.slices[1:])
+            yield Site(pattern, root, exact, apply, _DISPATCH * _dispatches(plan, stripes), along)
+
+
+def _of_integers(op: ir.Operation) -> bool:
+    return isinstance(ir.RankedTensorType(op.results[0].type).element_type, ir.IntegerType)
+
+
+def _dispatches(plan: StripePlan, stripes: int) -> int:
+    """How many more there are than without: of padding two, of a copy into the whole one."""
+    pads = sum(op.name == "tensor.pad" for op in plan.ops)
+    once = len(plan.slices) + 2 * pads
+    copies = 1 if plan.dim else 0
+    return len(plan.parts(stripes)) * (once + copies) - once
+
+
+def _apply(root: ir.Operation, planner: Planner, stripes: int, gone: list[ir.Operation]) -> None:
+    plan = None if root in gone else planner(root)
+    if plan is None:
+        return
+    gone += [item.root for item in plan.slices]
+    end = plan.slices[0].last if plan.loop is None else root
+    order = [op.operation for op in root.block.operations if op.operation in plan.ops]
+    with end.location:
+        whole = _in_parts(plan, stripes) if plan.loop is None else _summed(plan, stripes)
+        end.results[0].replace_all_uses_with(whole)
+        if plan.loop is not None:
+            _form(whole.owner.operation)
+    for op in reversed(order):
+        if not users(op):
+            op.erase()
+
+
+def _in_parts(plan: StripePlan, stripes: int) -> ir.Value:
+    """The last result, put together part by part."""
+    last = plan.slices[0].last
+    kind = ir.RankedTensorType(last.results[0].type)
+    with ir.InsertionPoint(last):
+        whole = empty(kind) if plan.over is None else plan.over
+    for part in plan.parts(stripes):
+        striper = Striper(plan.ops, last, {} if plan.over is None else {plan.over: whole})
+        value = striper.part_of(last.results[0], part)
+        with ir.InsertionPoint(last):
+            whole = put_into(whole, value, _box(kind, part))
+        _dispatch(striper, plan)
+    return whole
+
+
+def _summed(plan: StripePlan, stripes: int) -> ir.Value:
+    """The last reduction, each part of its loop added to the sum of those before it."""
+    root = plan.slices[0].root
+    item = structured(root)
+    if item is None or plan.loop is None:
+        raise ValueError(f"sums up nothing: {root.name}")
+    total = root.operands[len(root.operands) - 1]
+    parts = plan.parts(stripes)
+    for part in parts:
+        striper = Striper(plan.ops, root)
+        total = striper.on_parts(item, iterated(item, plan.loop, part), total)
+        _dispatch(striper, plan)
+        if part is not parts[-1]:
+            total = _form(total.owner.operation)
+    return total
+
+
+def _dispatch(striper: Striper, plan: StripePlan) -> None:
+    """Give each reduction of a stripe its dispatch region; what feeds another comes first."""
+    for pad in (op for op in plan.ops if op.name == "tensor.pad"):
+        for copy in striper.copies(pad):
+            taken = producer(copy.operands[0])
+            if taken is not None and taken.name == "tensor.extract_slice":
+                hide_offsets(taken, taken)
+    for item in reversed(plan.slices):
+        for root in striper.copies(item.root):
+            _form(root)
+
+
+def _form(root: ir.Operation) -> ir.Value:
+    found = whole_slice(root)
+    if found is None:
+        raise ValueError(f"is no reduction: {root.name}")
+    region = form(found)
+    for op in list(nested_ops(region)):
+        if op.name == "tensor.extract_slice":
+            hide_offsets(op, region)
+    return region.results[0]
+
+
+def _box(kind: ir.RankedTensorType, part: Part) -> Box:
+    return Box(
+        tuple(part.offset if dim == part.dim else 0 for dim in range(kind.rank)),
+        tuple(part.size if dim == part.dim else size for dim, size in enumerate(kind.shape)),
+    )

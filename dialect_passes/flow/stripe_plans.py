@@ -1,0 +1,222 @@
+"""What can be computed in stripes: a reduction with its padding, or with the reduction that feeds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from serenity_mlir.dialect_passes.flow.slices import (
+    FREE,
+    Slice,
+    is_callers,
+    is_elementwise,
+    pads_constant,
+    read_by,
+    stored,
+    whole_slice,
+)
+from serenity_mlir.dialect_passes.flow.stripes import NoStripesError, iterated, reads
+from serenity_mlir.dialect_passes.linalg.quantization import producer, users
+from serenity_mlir.dialect_passes.linalg.reach import of_constants
+from serenity_mlir.dialect_passes.linalg.slicing import CARRIERS, Part
+from serenity_mlir.dialect_passes.linalg.structured import Structured, structured
+from serenity_mlir.dialect_passes.mlir import ir
+
+Ops = frozenset[ir.Operation]
+
+
+@dataclass(frozen=True, slots=True)
+class StripePlan:
+    """What is computed in stripes.
+
+    Attributes:
+        slices: Reductions with what narrows their results, the last one first.
+        ops: All that is computed on parts.
+        units: How many equal pieces a stripe may be made of.
+        unit: The length of one, along `dim` or in iterations of `loop`.
+        dim: The dimension of the last result that has the stripes; None where they are summed.
+        loop: The loop of the last reduction that is summed over stripe by stripe, if so.
+        over: The value whose place the result takes, part by part; None where it has one of its own.
+    """
+
+    slices: tuple[Slice, ...]
+    ops: Ops
+    units: int
+    unit: int = 1
+    dim: int | None = None
+    loop: int | None = None
+    over: ir.Value | None = None
+
+    def parts(self, most: int) -> list[Part]:
+        """Stripes of about one length, at most so many, and rather equal ones than one more."""
+        count = min(most, self.units)
+        even = (number for number in range(count, count // 2, -1) if self.units % number == 0)
+        size = -(-self.units // next(even, count)) * self.unit
+        length = self.units * self.unit
+        along = -1 if self.dim is None else self.dim
+        return [Part(along, start, min(size, length - start)) for start in range(0, length, size)]
+
+
+def stripe_plan(root: ir.Operation) -> StripePlan | None:
+    """A reduction alone, so that its padded operand is never stored as a whole, or that it overwrites one.
+
+    Rather along a dimension in which no window slides: no part is read twice then.
+    """
+    found = whole_slice(root)
+    if found is None:
+        return None
+    ops = _computed(found)
+    padded = any(op.name == "tensor.pad" for op in ops)
+    sliding = None
+    for dim, extent in _dims(found):
+        data = _data(found, ops, dim)
+        if data is None or not all(part is not None for _, part in data):
+            continue
+        if _no_window(data):
+            over = _overwritten(found, ops, dim)
+            if padded or over is not None:
+                return StripePlan((found,), ops, extent, dim=dim, over=over)
+        elif padded and sliding is None:
+            sliding = StripePlan((found,), ops, extent, dim=dim)
+    return sliding
+
+
+def cascade_plan(root: ir.Operation) -> StripePlan | None:
+    """A reduction with the one that feeds it, whose result is never stored as a whole and never computed twice."""
+    found = whole_slice(root)
+    if found is None:
+        return None
+    for dim, extent in _dims(found):
+        ops = _computed(found)
+        data = _data(found, ops, dim)
+        if not data or not _no_window(data):
+            continue
+        feeding = [made for value, _ in data if (made := _made_by(value, ops)) is not None]
+        every = ops.union(*(_computed(made) for made in feeding))
+        if feeding and _data(found, every, dim) is not None:
+            return StripePlan((found, *feeding), every, extent, dim=dim)
+    return None
+
+
+def accumulation_plan(root: ir.Operation) -> StripePlan | None:
+    """A sum of integers with the reduction that feeds it, whose result is never stored as a whole.
+
+    Only where less is summed up than is read.
+    """
+    found, item = whole_slice(root), structured(root)
+    if found is None or item is None or item.sum_op != "arith.addi":
+        return None
+    ops = _with_moved([root])
+    for loop in filter(item.is_reduction, range(item.loops)):
+        extent = item.extent(loop)
+        for made in dict.fromkeys(_feeding(item, ops)) if extent else ():
+            every = ops | _computed(made)
+            units = _pieces(item, loop, every, extent or 1, made)
+            if units and stored(root) < stored(made.last):
+                return StripePlan((found, made), every, units, (extent or 1) // units, loop=loop)
+    return None
+
+
+def _dims(found: Slice) -> Iterator[tuple[int, int]]:
+    shape = ir.RankedTensorType(found.last.results[0].type).shape
+    return ((dim, extent) for dim, extent in enumerate(shape) if extent > 1)
+
+
+def _computed(found: Slice) -> Ops:
+    """What is computed with a reduction on parts."""
+    return _with_moved([op for op in found.ops if op.name not in FREE])
+
+
+def _with_moved(ops: list[ir.Operation]) -> Ops:
+    """Also padding, and what carries or widens operands, where nothing else reads it."""
+    for op in ops:
+        for value in op.operands:
+            made = producer(value)
+            if made is None or made in ops or made.block != op.block or not _is_moved(made):
+                continue
+            if all(user in ops for user in users(made)):
+                ops.append(made)
+    return frozenset(ops)
+
+
+def _is_moved(op: ir.Operation) -> bool:
+    if of_constants(op):
+        return False
+    return pads_constant(op) or op.name in CARRIERS or (is_elementwise(op) and read_by(op) < stored(op))
+
+
+def _data(found: Slice, ops: Ops, dim: int) -> list[tuple[ir.Value, Part | None]] | None:
+    """What the element 1 along a dimension of the result is computed of, constants apart; None if nothing is."""
+    try:
+        return _varying(reads(found.last.results[0], Part(dim, 1, 1), ops))
+    except NoStripesError:
+        return None
+
+
+def _varying(taken: Iterator[tuple[ir.Value, Part | None]]) -> list[tuple[ir.Value, Part | None]]:
+    found = [(value, part, producer(value)) for value, part in taken]
+    return [(value, part) for value, part, made in found if made is None or not of_constants(made)]
+
+
+def _no_window(data: list[tuple[ir.Value, Part | None]]) -> bool:
+    return all(part is not None and part.size == 1 for _, part in data)
+
+
+def _overwritten(found: Slice, ops: Ops, dim: int) -> ir.Value | None:
+    """A value that nothing else reads, of which each part of the result is computed of the same part alone."""
+    data = _data(found, ops, dim) or []
+    for value, _ in data:
+        made = producer(value)
+        if (
+            made is not None
+            and made.block == found.last.block
+            and not is_callers(made)
+            and value.type == found.last.results[0].type
+            and all(user in ops for user in users(made))
+            and all(part == Part(dim, 1, 1) for other, part in data if other == value)
+        ):
+            return value
+    return None
+
+
+def _made_by(value: ir.Value, ops: Ops) -> Slice | None:
+    """The reduction that ends in a value which only `ops` read."""
+    end = producer(value)
+    if end is None or not all(user in ops for user in users(end)):
+        return None
+    op: ir.Operation | None = end
+    while op is not None:
+        found = whole_slice(op)
+        if found is not None:
+            return found if found.last == end else None
+        if not is_elementwise(op):
+            return None
+        varying = [made for made in map(producer, op.operands) if made is not None and not of_constants(made)]
+        op = varying[0] if len(varying) == 1 and varying[0].block == end.block else None
+    return None
+
+
+def _feeding(item: Structured, ops: Ops) -> Iterator[Slice]:
+    """Reductions that end in what some of `ops` reads."""
+    for value in chain.from_iterable(op.operands for op in (item.op, *ops)):
+        made = producer(value)
+        if made is not None and made not in ops and (found := _made_by(value, ops)) is not None:
+            yield found
+
+
+def _pieces(item: Structured, loop: int, ops: Ops, extent: int, made: Slice) -> int | None:
+    """Into how many equal pieces a loop can be cut, each computed of a part of what feeds it, and none twice."""
+    shape = ir.RankedTensorType(made.last.results[0].type).shape
+    for units in sorted({size for size in shape if size > 1 and extent % size == 0}, reverse=True):
+        piece = Part(-1, extent // units, extent // units)
+        try:
+            needed = iterated(item, loop, piece)[:-1]
+            pairs = [(value, part) for value, part in zip(item.op.operands, needed, strict=False) if part]
+            for value, part in pairs:
+                list(reads(value, part, ops))
+        except NoStripesError:
+            continue
+        if all(part.size == piece.size for _, part in pairs):
+            return units
+    return None
