@@ -17,8 +17,8 @@ from serenity_mlir.report import OUT_OF_TIME
 from serenity_mlir.subsets import EXHAUSTIVE, best_subset, shrunk
 
 
-_WITHOUT_STRIPES = 0.5
-"""The share of the time after which stripes are tried."""
+_FIRST_STRIPES, _OTHERS = 0.4, 0.8
+"""Shares of the time after which stripes beside all other rewrites, and other rewrites, are left as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,7 @@ def choose_rewrites(
         best = NONE
         trials.hopeless |= Keys(sites)
     else:
-        best = _best(trials, others, began + (_WITHOUT_STRIPES if stripes else 1) * time_limit) if others else NONE
-        best = striped(trials, best, stripes, deadline)
+        best = _with_stripes(trials, others, stripes, (began, deadline))
     after = trials.arena(best)
     if not after < before:
         best, after = NONE, before
@@ -100,6 +99,28 @@ def choose_rewrites(
         (trials.prices[NONE], trials.prices[best]) if known else None,
         trials.latency(best),
     )
+
+
+def _with_stripes(
+    trials: Trials, others: list[str], stripes: list[str], times: tuple[float, float]
+) -> Keys:
+    """Stripes beside all other rewrites at once, or beside those of them that are best without stripes."""
+    if not stripes:
+        return _best(trials, others, times[1])
+    began, deadline = times
+    length = deadline - began
+    everything = _better(trials, NONE, _fast(trials, others))
+    found = striped(trials, everything, stripes, began + _FIRST_STRIPES * length)
+    best = _best(trials, others, began + _OTHERS * length) if others else NONE
+    if best != everything:
+        found = _better(trials, found, striped(trials, best, stripes, deadline))
+    chosen = [key for key in (*others, *stripes) if key in found]
+    return shrunk(found, chosen, trials.arena, late=lambda: perf_counter() > deadline)
+
+
+def _fast(trials: Trials, sites: list[str]) -> Keys:
+    """Those that do not slow a program down, where it may not be."""
+    return Keys(key for key in sites if not trials.balanced or not trials.slowed[key])
 
 
 def _best(trials: Trials, sites: list[str], deadline: float) -> Keys:
@@ -126,7 +147,7 @@ def _best(trials: Trials, sites: list[str], deadline: float) -> Keys:
 
 def _climbed(trials: Trials, sites: list[str], late: Callable[[], bool]) -> Keys:
     """The set of these sites that a search from all at once, from each pattern and from none leads to."""
-    fast = Keys(key for key in sites if not trials.balanced or not trials.slowed[key])
+    fast = _fast(trials, sites)
     best = _grown(trials, _better(trials, NONE, fast), sites, late)
     patterns = list(dict.fromkeys(_pattern(key) for key in sites))
     for pattern in patterns if len(patterns) > 1 else ():

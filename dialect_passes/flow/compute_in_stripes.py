@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from serenity_mlir.dialect_passes.flow.form_dispatch_regions import form
 from serenity_mlir.dialect_passes.flow.hidden_offsets import hide_offsets
 from serenity_mlir.dialect_passes.flow.interior import Box, put_into
-from serenity_mlir.dialect_passes.flow.slices import reductions, whole_slice
+from serenity_mlir.dialect_passes.flow.slices import Slice, in_order, reductions, whole_slice
 from serenity_mlir.dialect_passes.flow.stripe_plans import (
     StripePlan,
     accumulation_plan,
@@ -27,7 +27,7 @@ from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.pass_base import Pass
 from serenity_mlir.dialect_passes.tensors.op_kinds import nested_ops
 
-Planner = Callable[[ir.Operation], StripePlan | None]
+Planner = Callable[[Slice], StripePlan | None]
 
 PLANNERS: dict[str, Planner] = {
     "accumulate": accumulation_plan,
@@ -65,8 +65,9 @@ def find(module: ir.Operation, *, stripes: int = FEW) -> Iterator[Site]:
     """Reductions that can be computed in stripes, the last one first: it takes those that feed it along."""
     gone: list[ir.Operation] = []  # no set: the hash of an op changes with its operands
     for root in reversed(list(reductions(module))):
-        for pattern, planner in PLANNERS.items():
-            plan = planner(root)
+        found = whole_slice(root)
+        for pattern, planner in PLANNERS.items() if found is not None else ():
+            plan = planner(found)
             if plan is None:
                 continue
             exact = all(_of_integers(item.root) for item in plan.slices)
@@ -88,12 +89,13 @@ def _dispatches(plan: StripePlan, stripes: int) -> int:
 
 
 def _apply(root: ir.Operation, planner: Planner, stripes: int, gone: list[ir.Operation]) -> None:
-    plan = None if root in gone else planner(root)
+    found = None if root in gone else whole_slice(root)
+    plan = None if found is None else planner(found)
     if plan is None:
         return
     gone += [item.root for item in plan.slices]
     end = plan.slices[0].last if plan.loop is None else root
-    order = [op.operation for op in root.block.operations if op.operation in plan.ops]
+    order = in_order(plan.ops)
     with end.location:
         whole = _in_parts(plan, stripes) if plan.loop is None else _summed(plan, stripes)
         end.results[0].replace_all_uses_with(whole)

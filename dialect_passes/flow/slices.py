@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cmp_to_key
 
 from serenity_mlir.dialect_passes.linalg.quantization import producer, users
 from serenity_mlir.dialect_passes.linalg.structured import structured
@@ -79,8 +80,13 @@ def _slice(chain: list[ir.Operation], ops: list[ir.Operation]) -> Slice:
     for op in ops:
         for value in op.operands:
             _add_producers(value, inside)
-    found = tuple(item.operation for item in root.block.operations if item.operation in inside)
-    return Slice(root, last, found, _only_pad(last))
+    found = in_order([op for op in inside if op.block == root.block])
+    return Slice(root, last, tuple(found), _only_pad(last))
+
+
+def in_order(ops: Iterable[ir.Operation]) -> list[ir.Operation]:
+    """Ops of one block as they stand in it."""
+    return sorted(ops, key=cmp_to_key(lambda one, two: -1 if one.is_before_in_block(two) else 1))
 
 
 def _narrowing(root: ir.Operation) -> list[ir.Operation]:

@@ -58,14 +58,11 @@ class StripePlan:
         return [Part(along, start, min(size, length - start)) for start in range(0, length, size)]
 
 
-def stripe_plan(root: ir.Operation) -> StripePlan | None:
+def stripe_plan(found: Slice) -> StripePlan | None:
     """A reduction alone, so that its padded operand is never stored as a whole, or that it overwrites one.
 
     Rather along a dimension in which no window slides: no part is read twice then.
     """
-    found = whole_slice(root)
-    if found is None:
-        return None
     ops = _computed(found)
     padded = any(op.name == "tensor.pad" for op in ops)
     sliding = None
@@ -82,11 +79,8 @@ def stripe_plan(root: ir.Operation) -> StripePlan | None:
     return sliding
 
 
-def cascade_plan(root: ir.Operation) -> StripePlan | None:
+def cascade_plan(found: Slice) -> StripePlan | None:
     """A reduction with the one that feeds it, whose result is never stored as a whole and never computed twice."""
-    found = whole_slice(root)
-    if found is None:
-        return None
     for dim, extent in _dims(found):
         ops = _computed(found)
         data = _data(found, ops, dim)
@@ -99,13 +93,14 @@ def cascade_plan(root: ir.Operation) -> StripePlan | None:
     return None
 
 
-def accumulation_plan(root: ir.Operation) -> StripePlan | None:
+def accumulation_plan(found: Slice) -> StripePlan | None:
     """A sum of integers with the reduction that feeds it, whose result is never stored as a whole.
 
     Only where less is summed up than is read.
     """
-    found, item = whole_slice(root), structured(root)
-    if found is None or item is None or item.sum_op != "arith.addi":
+    root = found.root
+    item = structured(root)
+    if item is None or item.sum_op != "arith.addi":
         return None
     ops = _with_moved([root])
     for loop in filter(item.is_reduction, range(item.loops)):
