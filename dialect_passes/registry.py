@@ -33,6 +33,7 @@ PASSES: dict[str, str] = {
     "serenity-rechain-updates": f"{_PASSES}.stream.rechain_updates:RechainUpdatesPass",
     "serenity-rematerialize-splats": f"{_PASSES}.stream.rematerialize_splats:RematerializeSplatsPass",
     "serenity-schedule-execution": f"{_PASSES}.stream.schedule_execution:ScheduleExecutionPass",
+    "serenity-separate-results": f"{_PASSES}.stream.separate_results:SeparateResultsPass",
     "serenity-serialize": f"{_PASSES}.stream.serialize:SerializePass",
     "serenity-strip-serialize": f"{_PASSES}.stream.serialize:StripSerializePass",
     "serenity-split-concat-conv": f"{_PASSES}.linalg.split_concat_conv:SplitConcatConvPass",

@@ -16,9 +16,8 @@ from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Price
 from serenity_mlir.report import OUT_OF_TIME
 from serenity_mlir.subsets import EXHAUSTIVE, best_subset, shrunk
 
-
 _FIRST_STRIPES, _OTHERS = 0.4, 0.8
-"""Shares of the time after which stripes beside all other rewrites, and other rewrites, are left as they are."""
+"""Shares of the time for stripes beside all other rewrites, and until the search for others ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +100,7 @@ def choose_rewrites(
     )
 
 
-def _with_stripes(
-    trials: Trials, others: list[str], stripes: list[str], times: tuple[float, float]
-) -> Keys:
+def _with_stripes(trials: Trials, others: list[str], stripes: list[str], times: tuple[float, float]) -> Keys:
     """Stripes beside all other rewrites at once, or beside those of them that are best without stripes."""
     if not stripes:
         return _best(trials, others, times[1])

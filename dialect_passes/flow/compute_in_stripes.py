@@ -63,15 +63,17 @@ class ComputeInStripesPass(Pass[list[str]]):
 
 def find(module: ir.Operation, *, stripes: int = FEW) -> Iterator[Site]:
     """Reductions that can be computed in stripes, the last one first: it takes those that feed it along."""
-    gone: list[ir.Operation] = []  # no set: the hash of an op changes with its operands
+    gone: set[ir.Value] = set()  # results: of an op that was erased nothing can be asked
     for root in reversed(list(reductions(module))):
         found = whole_slice(root)
-        for pattern, planner in PLANNERS.items() if found is not None else ():
+        if found is None:
+            continue
+        for pattern, planner in PLANNERS.items():
             plan = planner(found)
             if plan is None:
                 continue
             exact = all(_of_integers(item.root) for item in plan.slices)
-            apply = partial(_apply, root, planner, stripes, gone)
+            apply = partial(_apply, root.results[0], planner, stripes, gone)
             along = tuple(item.root for item in plan.slices[1:])
             yield Site(pattern, root, exact, apply, _DISPATCH * _dispatches(plan, stripes), along)
 
@@ -82,18 +84,19 @@ def _of_integers(op: ir.Operation) -> bool:
 
 def _dispatches(plan: StripePlan, stripes: int) -> int:
     """How many more there are than without: of padding two, of a copy into the whole one."""
-    pads = sum(op.name == "tensor.pad" for op in plan.ops)
+    pads = sum(1 for op in plan.ops if op.name == "tensor.pad")
     once = len(plan.slices) + 2 * pads
     copies = 1 if plan.dim else 0
     return len(plan.parts(stripes)) * (once + copies) - once
 
 
-def _apply(root: ir.Operation, planner: Planner, stripes: int, gone: list[ir.Operation]) -> None:
-    found = None if root in gone else whole_slice(root)
+def _apply(result: ir.Value, planner: Planner, stripes: int, gone: set[ir.Value]) -> None:
+    root = None if result in gone else producer(result)
+    found = None if root is None else whole_slice(root)
     plan = None if found is None else planner(found)
-    if plan is None:
+    if root is None or plan is None:
         return
-    gone += [item.root for item in plan.slices]
+    gone |= {item.root.results[0] for item in plan.slices}
     end = plan.slices[0].last if plan.loop is None else root
     order = in_order(plan.ops)
     with end.location:

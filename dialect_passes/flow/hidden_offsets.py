@@ -53,6 +53,8 @@ def hide_offsets(taken: ir.Operation, outside: ir.Operation) -> None:
     attributes = {name: taken.attributes[name] for name in ("static_sizes", "static_strides")}
     attributes["static_offsets"] = ir.DenseI64ArrayAttr.get(offsets)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, len(hidden), 0, 0])
-    made = created("tensor.extract_slice", taken.results[0].type, [taken.operands[0], *hidden], attributes, taken)
+    made = created(
+        "tensor.extract_slice", taken.results[0].type, [taken.operands[0], *hidden], attributes, taken
+    )
     taken.results[0].replace_all_uses_with(made)
     taken.erase()

@@ -62,7 +62,9 @@ def slice_of(root: ir.Operation) -> Slice | str:
 
 def whole_slice(root: ir.Operation) -> Slice | None:
     """What runs with a reduction, be it nothing more than itself; None where it is none of constant sizes."""
-    if not reduces(root) or any(tensor_bytes(value.type) is None for value in (*root.operands, *root.results)):
+    if not reduces(root) or any(
+        tensor_bytes(value.type) is None for value in (*root.operands, *root.results)
+    ):
         return None
     chain = _narrowing(root)
     return _slice(chain, chain)
@@ -86,7 +88,11 @@ def _slice(chain: list[ir.Operation], ops: list[ir.Operation]) -> Slice:
 
 def in_order(ops: Iterable[ir.Operation]) -> list[ir.Operation]:
     """Ops of one block as they stand in it."""
-    return sorted(ops, key=cmp_to_key(lambda one, two: -1 if one.is_before_in_block(two) else 1))
+
+    def earlier(one: ir.Operation, two: ir.Operation) -> int:
+        return -1 if one.is_before_in_block(two) else 1
+
+    return sorted(ops, key=cmp_to_key(earlier))
 
 
 def _narrowing(root: ir.Operation) -> list[ir.Operation]:

@@ -80,7 +80,7 @@ def stripe_plan(found: Slice) -> StripePlan | None:
 
 
 def cascade_plan(found: Slice) -> StripePlan | None:
-    """A reduction with the one that feeds it, whose result is never stored as a whole and never computed twice."""
+    """A reduction with the one that feeds it, whose result is never stored as a whole, nor computed twice."""
     for dim, extent in _dims(found):
         ops = _computed(found)
         data = _data(found, ops, dim)
@@ -142,7 +142,7 @@ def _is_moved(op: ir.Operation) -> bool:
 
 
 def _data(found: Slice, ops: Ops, dim: int) -> list[tuple[ir.Value, Part | None]] | None:
-    """What the element 1 along a dimension of the result is computed of, constants apart; None if nothing is."""
+    """What the element 1 along a dimension is computed of, constants apart; None if it cannot be."""
     try:
         return _varying(reads(found.last.results[0], Part(dim, 1, 1), ops))
     except NoStripesError:
@@ -159,7 +159,7 @@ def _no_window(data: list[tuple[ir.Value, Part | None]]) -> bool:
 
 
 def _overwritten(found: Slice, ops: Ops, dim: int) -> ir.Value | None:
-    """A value that nothing else reads, of which each part of the result is computed of the same part alone."""
+    """A value that nothing else reads, each part of which only the same part of the result is made of."""
     data = _data(found, ops, dim) or []
     for value, _ in data:
         made = producer(value)
@@ -201,8 +201,8 @@ def _feeding(item: Structured, ops: Ops) -> Iterator[Slice]:
 
 
 def _pieces(item: Structured, loop: int, ops: Ops, extent: int, made: Slice) -> int | None:
-    """Into how many equal pieces a loop can be cut, each computed of a part of what feeds it, and none twice."""
-    shape = ir.RankedTensorType(made.last.results[0].type).shape
+    """Into how many equal pieces a loop can be cut, each of a part of what feeds it, and none twice."""
+    shape: list[int] = list(ir.RankedTensorType(made.last.results[0].type).shape)
     for units in sorted({size for size in shape if size > 1 and extent % size == 0}, reverse=True):
         piece = Part(-1, extent // units, extent // units)
         try:

@@ -18,7 +18,9 @@ class NoStripesError(ValueError):
     """What is asked for cannot be computed in parts."""
 
 
-def reads(value: ir.Value, part: Part, ops: frozenset[ir.Operation]) -> Iterator[tuple[ir.Value, Part | None]]:
+def reads(
+    value: ir.Value, part: Part, ops: frozenset[ir.Operation]
+) -> Iterator[tuple[ir.Value, Part | None]]:
     """What a part of a value is computed of that none of `ops` makes; None stands for all of a value.
 
     Raises:

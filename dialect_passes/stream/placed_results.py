@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from serenity_mlir.dialect_passes.mlir import ir
-from serenity_mlir.dialect_passes.stream.access import access_of, constant_index, only_writes
+from serenity_mlir.dialect_passes.stream.access import access_of, constant_index, is_resource, only_writes
 
 _ALLOCA, _DISPATCH, _UPDATE = "stream.async.alloca", "stream.async.dispatch", "stream.async.update"
 _SEGMENTS = "operandSegmentSizes"
 _TIED = "tied_operands"
+_OF_RESOURCE = range(1, 6)
+"""The segments of operands that have a value for each resource."""
 
 
 @dataclass
@@ -28,33 +30,9 @@ class PlacedResult:
 
     def separate(self) -> None:
         """Let the dispatch write a buffer of its own, and copy that into the slice."""
-        placed = self.dispatch
-        count = _resources(placed)
-        operands = list(placed.operands)
-        kept = [operands[part * count : (part + 1) * count - 1] for part in range(5)]
-        target, size, offset, end, length = (operands[(part + 1) * count - 1] for part in range(5))
-        index = ir.IndexType.get(placed.context)
-        attributes = {name: placed.attributes[name] for name in placed.attributes}
-        attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([0, *[count - 1] * 5, 1], placed.context)
-        attributes[_TIED] = ir.ArrayAttr.get([ir.IntegerAttr.get(index, -1)], placed.context)
-        apart = ir.Operation.create(
-            _DISPATCH,
-            results=[target.type],
-            operands=[*(value for part in kept for value in part), length],
-            attributes=attributes,
-            loc=placed.location,
-            ip=ir.InsertionPoint(placed),
-        )
-        update = ir.Operation.create(
-            _UPDATE,
-            results=[target.type],
-            operands=[target, size, offset, end, apart.results[0], length],
-            loc=placed.location,
-            ip=ir.InsertionPoint(placed),
-        )
-        placed.results[0].replace_all_uses_with(update.results[0])
-        placed.detach_from_parent()
-        self.dispatch, self._placed = apart, placed
+        self._placed = self.dispatch
+        self.dispatch = separate(self.dispatch)
+        self._placed.detach_from_parent()
 
     def undo(self) -> None:
         """Put the dispatch back into its place, which may be another name of the buffer by now."""
@@ -63,7 +41,7 @@ class PlacedResult:
         (use,) = self.dispatch.results[0].uses
         update = use.owner.operation
         ir.InsertionPoint(update).insert(self._placed)
-        self._placed.operands[_resources(self._placed) - 1] = update.operands[0]
+        self._placed.operands[_place(self._placed)] = update.operands[0]
         update.results[0].replace_all_uses_with(self._placed.results[0])
         update.erase()
         self.dispatch.erase()
@@ -76,29 +54,105 @@ class PlacedResult:
             self._placed = None
 
 
+def separate(placed: ir.Operation) -> ir.Operation:
+    """A dispatch as `placed`, right before it, with a result of its own that is copied to its place.
+
+    `placed` stays, without users.
+    """
+    segments = _segments(placed)
+    target, size, offset, end, length = (segments[part].pop() for part in _OF_RESOURCE)
+    segments[-1] = [length]
+    index = ir.IndexType.get(placed.context)
+    attributes = {name: placed.attributes[name] for name in placed.attributes}
+    attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([len(part) for part in segments], placed.context)
+    attributes[_TIED] = ir.ArrayAttr.get([ir.IntegerAttr.get(index, -1)], placed.context)
+    apart = ir.Operation.create(
+        _DISPATCH,
+        results=[target.type],
+        operands=[value for part in segments for value in part],
+        attributes=attributes,
+        loc=placed.location,
+        ip=ir.InsertionPoint(placed),
+    )
+    update = ir.Operation.create(
+        _UPDATE,
+        results=[target.type],
+        operands=[target, size, offset, end, apart.results[0], length],
+        loc=placed.location,
+        ip=ir.InsertionPoint(placed),
+    )
+    placed.results[0].replace_all_uses_with(update.results[0])
+    return apart
+
+
 def placed_results(execute: ir.Operation) -> Iterator[PlacedResult]:
     """The dispatches of a body whose only result is a slice of a buffer that they write and do not read."""
-    for item in execute.regions[0].blocks[0].operations:
-        op = item.operation
-        if op.name != _DISPATCH or not _writes_last_operand(op):
-            continue
+    for op in _placing(execute):
         buffer = _origin(op)
-        last = _resources(op) - 1
-        size, length = (constant_index(op.operands[part * (last + 1) + last]) for part in (1, 4))
+        _, sizes, *_, lengths, _ = (part[-1:] for part in _segments(op)[1:])
+        size, length = (constant_index(value) for value in (*sizes, *lengths))
         if buffer is not None and size is not None and length is not None and length < size:
             yield PlacedResult(buffer, op)
 
 
-def _resources(dispatch: ir.Operation) -> int:
-    return int(list(ir.DenseI32ArrayAttr(dispatch.attributes[_SEGMENTS]))[1])
+def overwriting(execute: ir.Operation) -> Iterator[ir.Operation]:
+    """The dispatches of a body whose only result IREE placed over what they read through another operand."""
+    for op in _placing(execute):
+        _, operands, _, offsets, ends, _, _ = _segments(op)
+        resources = [value for value in operands if is_resource(value)]
+        spans = [tuple(map(constant_index, ends_)) for ends_ in zip(offsets, ends, strict=True)]
+        *read, (target, written) = zip(resources, spans, strict=True)
+        if any(_storage(value) == _storage(target) and _meet(span, written) for value, span in read):
+            yield op
+
+
+def _placing(execute: ir.Operation) -> Iterator[ir.Operation]:
+    for item in execute.regions[0].blocks[0].operations:
+        if item.operation.name == _DISPATCH and _writes_last_operand(item.operation):
+            yield item.operation
+
+
+def _meet(one: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
+    """Whether ranges may overlap: with an end that is no constant they may."""
+    if None in (*one, *other):
+        return True
+    (first, last), (begin, end) = one, other
+    return (first or 0) < (end or 0) and (begin or 0) < (last or 0)
+
+
+def _storage(value: ir.Value) -> ir.Value:
+    """The first name of a value's storage within the body."""
+    while not isinstance(value.owner, ir.Block):
+        results = access_of(value.owner.operation).results
+        tied = next((item.tied for item in results if item.value == value), None)
+        if tied is None:
+            break
+        value = value.owner.operands[tied]
+    return value
+
+
+def _segments(dispatch: ir.Operation) -> list[list[ir.Value]]:
+    """Workload, operands; sizes, offsets, ends and lengths of those that are resources; sizes of results."""
+    rest = list(dispatch.operands)
+    found = []
+    for count in ir.DenseI32ArrayAttr(dispatch.attributes[_SEGMENTS]):
+        found.append(rest[:count])
+        rest = rest[count:]
+    return found
+
+
+def _place(dispatch: ir.Operation) -> int:
+    """The position of the last of a dispatch's own operands."""
+    workload, count, *_ = ir.DenseI32ArrayAttr(dispatch.attributes[_SEGMENTS])
+    return int(workload + count) - 1
 
 
 def _writes_last_operand(op: ir.Operation) -> bool:
-    """Whether all operands are buffers, and the last is the one result, which the function only writes."""
-    workload, count, *parts, results = ir.DenseI32ArrayAttr(op.attributes[_SEGMENTS])
-    if workload or results != 1 or not count or any(part != count for part in parts):
+    """Whether the last operand is a buffer and the one result, which the function only writes."""
+    _, operands, *_, results = _segments(op)
+    if len(results) != 1 or not operands or not is_resource(operands[-1]):
         return False
-    return _tied(op) == count - 1 and only_writes(op, count - 1)
+    return _tied(op) == _place(op) and only_writes(op, len(operands) - 1)
 
 
 def _tied(op: ir.Operation) -> int | None:

@@ -1,0 +1,31 @@
+"""`serenity-separate-results`: no dispatch writes over what it still reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.pass_base import Pass
+from serenity_mlir.dialect_passes.stream.placed_results import overwriting, separate
+from serenity_mlir.dialect_passes.stream.regions import regions
+
+
+@dataclass(frozen=True)
+class SeparateResultsPass(Pass[int]):
+    """Gives a result that IREE placed over another operand of its dispatch a buffer of its own.
+
+    IREE lets a dispatch write right into the tensor that its result is inserted into, also where the
+    dispatch reads that tensor elsewhere: what one workgroup has written, another may read. Belongs after
+    IREE's async pipeline, which places results.
+    """
+
+    name: ClassVar[str] = "serenity-separate-results"
+
+    def apply(self, module: ir.Operation) -> int:
+        """Separate every such result, with a copy to where it was; returns how many there were."""
+        found = [op for region in regions(module) for op in overwriting(region.op)]
+        for op in found:
+            separate(op)
+            op.erase()
+        return len(found)
