@@ -163,10 +163,7 @@ def lower_stream(
     program.run(_VERIFY)
     run(program, _TENSOR)
     stock = _measured_stock(program, unchanged, run) if options.compare_stock else {}
-    SerializePass().apply(program.module)
-    run(program, _ASYNC)
-    SeparateResultsPass().apply(program.module)
-    StripSerializePass().apply(program.module)
+    _place_results(program, run)
     io = io_sizes(program.module)
 
     progress("schedule")
@@ -259,10 +256,7 @@ def predict(program: Program, options: StreamOptions) -> Prediction:
     """
     run = _started(program)
     run(program, _TENSOR)
-    SerializePass().apply(program.module)
-    run(program, _ASYNC)
-    SeparateResultsPass().apply(program.module)
-    StripSerializePass().apply(program.module)
+    _place_results(program, run)
     weights = io_sizes(program.module).weights
     schedules, _ = order_execution(program.module, _scheduling(options))
     run(program, _ALLOCATE)
@@ -297,6 +291,14 @@ def _scheduling(options: StreamOptions) -> ScheduleExecutionPass:
         io=options.io,
         method=options.method,
     )
+
+
+def _place_results(program: Program, run: _Runner) -> None:
+    """IREE's async pipeline, one op at a time, which decides what is in place; what it must not be is not."""
+    SerializePass().apply(program.module)
+    run(program, _ASYNC)
+    SeparateResultsPass().apply(program.module)
+    StripSerializePass().apply(program.module)
 
 
 def _started(program: Program) -> _Runner:

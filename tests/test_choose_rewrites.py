@@ -20,6 +20,8 @@ class GivenArenas:
 
     def __init__(self, arena: Callable[[Keys], float], sites: Sequence[str] = (*REWRITES, *REGIONS)) -> None:
         self.sites = list(sites)
+        self.apart = NONE
+        self.steps: dict[str, float] = {}
         self.given = arena
         self.arenas: dict[Keys, float] = {}
         self.left: list[object] = []
@@ -37,6 +39,9 @@ class GivenArenas:
 
     def rest(self, _base: Keys, keys: Keys) -> int:
         return self.left_of.get(keys, 0)
+
+    def above(self, _base: Keys, size: float, keys: Sequence[str]) -> Keys:
+        return Keys(key for key in keys if self.steps[key] > size)
 
     def latency(self, _keys: Keys) -> float:
         return 1.0
@@ -99,3 +104,40 @@ def test_what_touches_most_of_the_peak_is_tried_first() -> None:
     trials.left_of = {Keys([key]): 900 for key in sites} | {Keys(["pad at 30"]): 100}
     choose_rewrites(cast(Trials, trials), time_limit=60.0, progress=lambda _stage: None)
     assert list(trials.arenas)[2] == Keys(["pad at 30"])
+
+
+def striped(arena: Callable[[Keys], float], steps: dict[str, float]) -> set[str]:
+    """The sites that are chosen of those that may touch steps so high."""
+    trials = GivenArenas(arena, list(steps))
+    trials.apart, trials.steps = Keys(steps), steps
+    choice = choose_rewrites(cast(Trials, trials), time_limit=60.0, progress=lambda _stage: None)
+    return set(choice.taken)
+
+
+def test_stripes_of_all_places_that_are_as_high_are_taken_at_once() -> None:
+    steps = {f"stripe at {number}": 1000.0 for number in range(8)} | {"stripe at low": 300.0}
+
+    def arena(keys: Keys) -> float:
+        return 400 if len(keys - {"stripe at low"}) == 8 else 1000  # none of them helps without the others
+
+    assert striped(arena, steps) == {f"stripe at {number}" for number in range(8)}
+
+
+def test_the_level_falls_as_long_as_the_arena_does() -> None:
+    steps = {f"stripe at {name}": size for name, size in (("a", 1000.0), ("b", 800.0), ("c", 500.0))}
+
+    def arena(keys: Keys) -> float:
+        return max([200.0, *(size for key, size in steps.items() if key not in keys)])
+
+    assert striped(arena, steps) == set(steps)
+
+
+def test_a_stripe_alone_is_taken_where_the_cascade_at_its_place_needs_more() -> None:
+    steps = {"cascade at a": 1000.0, "stripe at a": 1000.0, "cascade at b": 900.0, "stripe at b": 900.0}
+
+    def arena(keys: Keys) -> float:
+        first = 700 if "cascade at a" in keys else 300 if "stripe at a" in keys else 1000
+        second = 300 if "cascade at b" in keys else 600 if "stripe at b" in keys else 900
+        return max(first, second)
+
+    assert arena(Keys(striped(arena, steps))) == 600

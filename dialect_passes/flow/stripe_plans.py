@@ -86,7 +86,8 @@ def cascade_plan(found: Slice) -> StripePlan | None:
         data = _data(found, ops, dim)
         if not data or not _no_window(data):
             continue
-        feeding = [made for value, _ in data if (made := _made_by(value, ops)) is not None]
+        values = dict.fromkeys(value for value, _ in data)  # one may be read twice
+        feeding = [made for value in values if (made := _made_by(value, ops)) is not None]
         every = ops.union(*(_computed(made) for made in feeding))
         if feeding and _data(found, every, dim) is not None:
             return StripePlan((found, *feeding), every, extent, dim=dim)

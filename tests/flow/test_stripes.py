@@ -1,0 +1,125 @@
+"""What is computed in stripes is what was computed at once, to the bit, in less memory."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import helper, numpy_helper
+from quantised_residuals import networks
+from test_dispatch_regions import assert_same, compiled, optimized, results, saved
+
+from serenity_mlir.dialect_passes.flow import pad_on_read
+from serenity_mlir.dialect_passes.flow.compute_in_stripes import find
+from serenity_mlir.dialect_passes.flow.patterns import PATTERNS
+from serenity_mlir.dialect_passes.linalg.rewrite import apply_sites, keyed
+from serenity_mlir.pipelines.importing.load import load_model
+from serenity_mlir.pipelines.importing.source import SourceModel
+from serenity_mlir.pipelines.iree_api import Session
+from serenity_mlir.pipelines.targets import compiler_flags
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    return Session(compiler_flags("generic", ()))
+
+
+@settings(max_examples=8)
+@given(model=networks(), data=st.data())
+def test_any_choice_computes_the_same(
+    model: onnx.ModelProto, data: st.DataObject, session: Session, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    source = saved(model, tmp_path_factory.mktemp("net"))
+    program = optimized(source, session)
+    search = partial(find, stripes=data.draw(st.sampled_from([2, 3, 8])))
+    keys = [key for key, _ in keyed(search(program.module))]
+    chosen = data.draw(st.sets(st.sampled_from(keys))) if keys else set()
+    assert set(apply_sites(program.module, search, chosen)) == chosen
+    for pattern in data.draw(st.sampled_from([(), PATTERNS])):
+        apply_sites(program.module, pattern)
+    assert program.module.verify()
+    artefact, _ = compiled(program)
+    plain, _ = compiled(optimized(source, session))
+    assert_same(results(artefact, source), results(plain, source))
+
+
+def depthwise(folder: Path) -> SourceModel:
+    """Two depthwise convolutions of 16 channels, 3x3 with padding, after one product of each position."""
+    random = np.random.default_rng(0)
+    weights = {"a": (16, 2, 1, 1), "b": (16, 1, 3, 3), "c": (16, 1, 3, 3)}
+    nodes = [
+        helper.make_node("Conv", ["x", "a"], ["p"], "p"),
+        helper.make_node("Conv", ["p", "b"], ["q"], "q", group=16, pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["q", "c"], ["y"], "y", group=16, pads=[1, 1, 1, 1]),
+        helper.make_node("GlobalAveragePool", ["y"], ["z"], "z"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 2, 16, 16])],
+        [helper.make_tensor_value_info("z", onnx.TensorProto.FLOAT, None)],
+        [
+            numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+            for name, shape in weights.items()
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    return saved(onnx.shape_inference.infer_shapes(model, strict_mode=True), folder)
+
+
+_CHANNEL, _PADDED = 16 * 16 * 4, 18 * 18 * 4
+
+
+def test_a_depthwise_convolution_overwrites_its_operand(session: Session, tmp_path: Path) -> None:
+    source = depthwise(tmp_path)
+    program, search = optimized(source, session), partial(find, stripes=8)
+    chosen = {"stripe at q", "stripe at y"}
+    assert set(apply_sites(program.module, search, chosen)) == chosen
+    artefact, slab = compiled(program)
+    plain, before = compiled(optimized(source, session))
+    assert slab is not None
+    assert before is not None
+    assert before >= 16 * (_CHANNEL + _PADDED)
+    assert slab <= 16 * _CHANNEL + 2 * (_PADDED + 64)
+    np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_stripes_that_differ_by_their_offsets_are_one_executable(session: Session, tmp_path: Path) -> None:
+    program, search = optimized(depthwise(tmp_path), session), partial(find, stripes=8)
+    plain = program.fork()
+    apply_sites(program.module, search, {"stripe at q"})
+    counts = []
+    for item in (plain, program):
+        item.to_phase("flow")
+        counts.append(item.text().count("flow.executable private"))
+    assert counts[1] - counts[0] <= 2  # one more copies a part out of the whole
+
+
+def test_a_dispatch_that_reads_what_it_would_overwrite_has_a_result_of_its_own(
+    session: Session, tmp_path: Path
+) -> None:
+    source = depthwise(tmp_path)
+    program, search = optimized(source, session), partial(find, stripes=4)
+    apply_sites(program.module, search, {"stripe at q"})
+    apply_sites(program.module, pad_on_read.find)  # each part reads what it takes the place of
+    artefact, _ = compiled(program)
+    plain, _ = compiled(optimized(source, session))
+    np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "most"), [("tfl_kws_int8", 9_856), ("tfl_vww96_int8", 55_296)])
+def test_shared_models(name: str, most: int, shared: Path, session: Session) -> None:
+    source = load_model(shared / "models" / f"{name}.onnx")
+    program, search = optimized(source, session), partial(find, stripes=8)
+    keys = {key for key, _ in keyed(search(program.module)) if key.startswith("stripe")}
+    apply_sites(program.module, search, keys)
+    artefact, slab = compiled(program)
+    assert slab is not None
+    assert slab <= most
+    plain, _ = compiled(optimized(source, session))
+    assert_same(results(artefact, source), results(plain, source))
