@@ -129,7 +129,9 @@ def _unknown_results(op: ir.Operation) -> Iterator[Result]:
 
 
 def only_writes(dispatch: ir.Operation, binding: int) -> bool:
-    """Whether the functions of a dispatch declare a binding, counted from 0, as written and never read.
+    """Whether the functions of a dispatch declare a binding as written and never read.
+
+    Bindings are counted from 0, scalars among the operands left out.
 
     An op says of a buffer that it is handed to write that it may read it, too.
     """
@@ -151,6 +153,7 @@ def _declared_write_only(module: ir.Operation, entry: list[str], binding: int) -
             functions = ir.SymbolTable(item.operation)
             if entry[1] in functions:
                 arguments = functions[entry[1]].operation.regions[0].blocks[0].arguments
-                users = [use.owner.operation for use in arguments[binding].uses]
+                buffers = [item for item in arguments if str(item.type) == "!stream.binding"]
+                users = [use.owner.operation for use in buffers[binding].uses]
                 return bool(users) and all("<writeonly:" in str(user.results[0].type) for user in users)
     return False

@@ -152,7 +152,8 @@ def _writes_last_operand(op: ir.Operation) -> bool:
     _, operands, *_, results = _segments(op)
     if len(results) != 1 or not operands or not is_resource(operands[-1]):
         return False
-    return _tied(op) == _place(op) and only_writes(op, len(operands) - 1)
+    bindings = sum(map(is_resource, operands))
+    return _tied(op) == _place(op) and only_writes(op, bindings - 1)
 
 
 def _tied(op: ir.Operation) -> int | None:
