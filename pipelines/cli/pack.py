@@ -54,7 +54,7 @@ def pack(  # noqa: PLR0913  (one parameter an option of the command)
 
     del debug  # `main` looks for it
     records = read_csv(buffers)
-    check_outputs([output])
+    check_outputs([output], [buffers])
     slices = [record.slice for record in records]
     arena = plan_extent(slices, alignment=alignment, time_limit=time_limit, capacity=capacity or 0)
     check_plan(slices, arena.offsets, arena.extent, alignment=alignment)

@@ -60,6 +60,17 @@ def test_a_plan_is_an_input_again(buffers: Path, tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
+def test_its_input_is_not_written_over(
+    buffers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = buffers.read_bytes()
+    (tmp_path / "link.csv").symlink_to(buffers)
+    for output in (buffers, tmp_path / "link.csv"):
+        assert run("pack", buffers, "-o", output) == 2
+        assert "it is an input of the command" in capsys.readouterr().err
+    assert buffers.read_bytes() == before
+
+
 def test_alignment(buffers: Path, tmp_path: Path) -> None:
     output = tmp_path / "plan.csv"
     assert run("pack", buffers, "-o", output, "--alignment", 4) == 0
