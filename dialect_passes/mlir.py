@@ -6,9 +6,19 @@ the dialects that both have: point these imports at it, nothing else imports bin
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
+from types import ModuleType
+
 from iree.compiler import ir, passmanager
 
 __all__ = ["indexing_maps", "ir", "make_context", "passmanager"]
+
+# For each op that they show, bindings import the Python module of its dialect, and where there is none they
+# look for it again for the next one, which takes longer than most of what is done with ops.
+for _name in (f"iree.compiler.dialects.{dialect}" for dialect in ("iree_linalg_ext", "torch")):
+    if find_spec(_name) is None:
+        sys.modules[_name] = ModuleType(_name)
 
 
 def make_context(*, allow_unregistered: bool = False) -> ir.Context:

@@ -121,9 +121,9 @@ def _why_not(tie: _Tie) -> str | None:
     others = [item for index, item in enumerate(dispatch.operands) if index != workload + tie.operand]
     if any(_root(item) == root for item in others):
         return "the operand is read in more than one way"
-    order = {op.operation: step for step, op in enumerate(dispatch.block.operations)}
-    readers = list(_readers(root))
-    if any(reader not in order or order[reader] > order[dispatch] for reader in readers):
+    if any(
+        reader.block != dispatch.block or dispatch.is_before_in_block(reader) for reader in _readers(root)
+    ):
         return "the operand is read later"
     return None
 
