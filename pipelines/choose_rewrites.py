@@ -106,7 +106,8 @@ def _with_stripes(trials: Trials, others: list[str], stripes: list[str], times: 
         return _best(trials, others, times[1])
     began, deadline = times
     length = deadline - began
-    everything = _better(trials, NONE, _fast(trials, others))
+    fast = _fast(trials, others)
+    everything = NONE if trials.arena(fast) > trials.arena(NONE) else fast
     found = striped(trials, everything, stripes, began + _FIRST_STRIPES * length)
     best = _best(trials, others, began + _OTHERS * length) if others else NONE
     if best != everything:

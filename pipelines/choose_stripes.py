@@ -48,9 +48,11 @@ def _pressed(trials: Trials, best: Keys, stripes: Sequence[str], deadline: float
         near = best | trials.above(best, level, stripes)
         if near not in tried:
             tried.add(near)
-            found = _least(trials, found, near, near - _rivals(near))
-            top = trials.above(found, trials.arena(found) - 1, _rivals(found))
-            found = _least(trials, found, found - top)
+            found = _least(trials, found, near)
+            if trials.arena(found) > level:
+                found = _least(trials, found, near - _rivals(near))
+                top = trials.above(found, trials.arena(found) - 1, _rivals(found))
+                found = _least(trials, found, found - top)
         if trials.arena(found) > level:
             return found
     return found

@@ -68,12 +68,15 @@ def find(module: ir.Operation, *, stripes: int = FEW) -> Iterator[Site]:
         found = whole_slice(root)
         if found is None:
             continue
-        for pattern, planner in PLANNERS.items():
-            plan = planner(found)
+        plans = {pattern: planner(found) for pattern, planner in PLANNERS.items()}
+        alone = plans["stripe"]
+        if alone is not None and alone.over is not None:
+            plans["cascade"] = None  # what feeds it would be stored where its own result is
+        for pattern, plan in plans.items():
             if plan is None:
                 continue
             exact = all(_of_integers(item.root) for item in plan.slices)
-            apply = partial(_apply, root.results[0], planner, stripes, gone)
+            apply = partial(_apply, root.results[0], PLANNERS[pattern], stripes, gone)
             along = tuple(item.root for item in plan.slices[1:])
             yield Site(pattern, root, exact, apply, _DISPATCH * _dispatches(plan, stripes), along)
 

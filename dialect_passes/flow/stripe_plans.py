@@ -22,6 +22,7 @@ from serenity_mlir.dialect_passes.linalg.reach import of_constants
 from serenity_mlir.dialect_passes.linalg.slicing import CARRIERS, Part
 from serenity_mlir.dialect_passes.linalg.structured import Structured, structured
 from serenity_mlir.dialect_passes.mlir import ir
+from serenity_mlir.dialect_passes.tensors.tensor_types import tensor_bytes
 
 Ops = frozenset[ir.Operation]
 
@@ -80,7 +81,10 @@ def stripe_plan(found: Slice) -> StripePlan | None:
 
 
 def cascade_plan(found: Slice) -> StripePlan | None:
-    """A reduction with the one that feeds it, whose result is never stored as a whole, nor computed twice."""
+    """A reduction with the one that feeds it, whose result is never stored as a whole, nor computed twice.
+
+    What feeds that one and the result are both there meanwhile: not where what lies between is smaller.
+    """
     for dim, extent in _dims(found):
         ops = _computed(found)
         data = _data(found, ops, dim)
@@ -89,7 +93,9 @@ def cascade_plan(found: Slice) -> StripePlan | None:
         values = dict.fromkeys(value for value, _ in data)  # one may be read twice
         feeding = [made for value in values if (made := _made_by(value, ops)) is not None]
         every = ops.union(*(_computed(made) for made in feeding))
-        if feeding and _data(found, every, dim) is not None:
+        source = _data(found, every, dim)
+        between = sum(stored(made.last) for made in feeding)
+        if feeding and source is not None and between > min(stored(found.last), _held(source)):
             return StripePlan((found, *feeding), every, extent, dim=dim)
     return None
 
@@ -153,6 +159,14 @@ def _data(found: Slice, ops: Ops, dim: int) -> list[tuple[ir.Value, Part | None]
 def _varying(taken: Iterator[tuple[ir.Value, Part | None]]) -> list[tuple[ir.Value, Part | None]]:
     found = [(value, part, producer(value)) for value, part in taken]
     return [(value, part) for value, part, made in found if made is None or not of_constants(made)]
+
+
+def _held(data: list[tuple[ir.Value, Part | None]]) -> int:
+    """Bytes of the values that are no caller's."""
+    made = {value: producer(value) for value, _ in data}
+    return sum(
+        tensor_bytes(value.type) or 0 for value, op in made.items() if op is not None and not is_callers(op)
+    )
 
 
 def _no_window(data: list[tuple[ir.Value, Part | None]]) -> bool:
