@@ -140,4 +140,4 @@ def test_a_stripe_alone_is_taken_where_the_cascade_at_its_place_needs_more() -> 
         second = 300 if "cascade at b" in keys else 600 if "stripe at b" in keys else 900
         return max(first, second)
 
-    assert arena(Keys(striped(arena, steps))) == 600
+    assert striped(arena, steps) == {"stripe at a", "cascade at b"}

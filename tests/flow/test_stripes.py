@@ -112,14 +112,13 @@ def test_a_dispatch_that_reads_what_it_would_overwrite_has_a_result_of_its_own(
     np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "most"), [("tfl_kws_int8", 9_856), ("tfl_vww96_int8", 55_296)])
-def test_shared_models(name: str, most: int, shared: Path, session: Session) -> None:
-    source = load_model(shared / "models" / f"{name}.onnx")
+def test_keyword_spotting(shared: Path, session: Session) -> None:
+    source = load_model(shared / "models" / "tfl_kws_int8.onnx")
     program, search = optimized(source, session), partial(find, stripes=8)
     keys = {key for key, _ in keyed(search(program.module)) if key.startswith("stripe")}
     apply_sites(program.module, search, keys)
     artefact, slab = compiled(program)
     assert slab is not None
-    assert slab <= most
+    assert slab == 9_856  # 8,000 of one activation, and two of its stripes
     plain, _ = compiled(optimized(source, session))
     assert_same(results(artefact, source), results(plain, source))
