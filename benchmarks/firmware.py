@@ -1,6 +1,6 @@
 """Firmware beside TensorFlow Lite for Microcontrollers and beside IREE's default order, on emulated boards.
 
-    python benchmarks/firmware.py [--targets NAME…] [NAMES…]
+    python benchmarks/firmware.py [--targets NAME…] [--jobs 2] [--keep FOLDER] [NAMES…]
 
 Models come from ../shared/models. Each is compiled for each target with `--objective memory`, without
 rewrites and regions ("reordered"), and without any of it ("IREE's order"); for the Cortex-M7 with the default
@@ -15,6 +15,9 @@ generated source (its weights apart) and functions of libm and libgcc. Instructi
 TFLM's arena is what its interpreter says of the model's TFLite twin, in a process of the Python that --tflm
 names, which has `tflite-micro` installed: "head" holds activations, inputs and outputs; "total" adds its
 structures, which a firmware library has in flash.
+
+With --keep, what was measured of a model on a target is kept in a folder, and a run that was ended goes on
+from there: figures of the same sources (commit and changes) are not measured again.
 """
 
 from __future__ import annotations
@@ -28,9 +31,11 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from circumstances import REPO, SHARED, models, write
 
 sys.path.append(str(REPO / "tests" / "firmware"))
@@ -95,6 +100,27 @@ def measured(model: Path, target_name: str, folder: Path) -> Measured:
         memory[kind] = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
         instructions[kind] = result.figures["instructions"]
     return Measured(memory, instructions, runtime(folder / "order" / "report.json"))
+
+
+def sources() -> str:
+    """A name for the checkout as it is: its commit, and changes of files that it has, results left out."""
+    git = ("git", "-C", str(REPO))
+    at = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, check=True).stdout
+    changes = [*git, "diff", "HEAD", "--", ".", ":!benchmarks/results"]
+    return sha256(at + subprocess.run(changes, capture_output=True, check=True).stdout).hexdigest()[:12]
+
+
+def kept(folder: Path | None, model: Path, target: str, at: str) -> Measured | None:
+    """What an earlier run of the same sources measured; None where there is nothing."""
+    place = None if folder is None else folder / f"{model.stem}.{target}.{at}.json"
+    return msgspec.json.decode(place.read_bytes(), type=Measured) if place and place.exists() else None
+
+
+def keep(folder: Path | None, model: Path, target: str, at: str, found: Measured) -> None:
+    """Keep what was measured for a later run."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{model.stem}.{target}.{at}.json").write_bytes(msgspec.json.encode(found))
 
 
 def runtime(report: Path) -> int | None:
@@ -163,17 +189,22 @@ def main() -> None:
     parser.add_argument("--targets", nargs="+", default=list(TARGETS), metavar="NAME")
     parser.add_argument("--tflm", metavar="PYTHON", help=f"with tflite-micro=={TFLM_VERSION}")
     parser.add_argument("--jobs", type=int, default=1, help="compile and run so many at once")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep figures there, and go on from them")
     parser.add_argument("--output", type=Path, default=REPO / "benchmarks" / "results" / "firmware.md")
     options = parser.parse_args()
     names = options.names or MODELS
     # In the order of the names, which has the largest last.
     chosen = sorted(models(["shared"], names), key=lambda path: [name not in path.stem for name in names])
+    at = sources()
     wanted = [(model, target) for model in chosen for target in options.targets]
 
     def one(item: tuple[Path, str]) -> Measured:
         model, target = item
-        with tempfile.TemporaryDirectory() as folder:
-            found = measured(model, target, Path(folder))
+        found = kept(options.keep, model, target, at)
+        if found is None:
+            with tempfile.TemporaryDirectory() as folder:
+                found = measured(model, target, Path(folder))
+            keep(options.keep, model, target, at, found)
         print(model.stem, target, *cost_row(found), file=sys.stderr, flush=True)
         return found
 

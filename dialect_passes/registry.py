@@ -27,6 +27,8 @@ PASSES: dict[str, str] = {
     "serenity-reuse-operands": f"{_PASSES}.flow.reuse_operands:ReuseOperandsPass",
     "serenity-share-padding": f"{_PASSES}.flow.share_padding:SharePaddingPass",
     "serenity-update-in-place": f"{_PASSES}.flow.update_in_place:UpdateInPlacePass",
+    "serenity-share-guards": f"{_PASSES}.codegen.share_guards:ShareGuardsPass",
+    "serenity-tile-for-registers": f"{_PASSES}.codegen.tile_for_registers:TileForRegistersPass",
     "serenity-annotate-liveness": f"{_PASSES}.stream.annotate_liveness:AnnotateLivenessPass",
     "serenity-layout-slices": f"{_PASSES}.stream.layout_slices:LayoutSlicesPass",
     "serenity-displace-results": f"{_PASSES}.stream.displace_results:DisplaceResultsPass",

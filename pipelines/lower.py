@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from serenity_mlir.dialect_passes.codegen.share_guards import ShareGuardsPass
+from serenity_mlir.dialect_passes.codegen.tile_for_registers import TileForRegistersPass
 from serenity_mlir.dialect_passes.flow.dispatches import Dispatch, dispatches
 from serenity_mlir.dialect_passes.flow.locate_dispatches import LocateDispatchesPass
 from serenity_mlir.dialect_passes.stream.slab import allocations, compiled_allocations, slab
@@ -17,7 +19,7 @@ from serenity_mlir.pipelines.lower_stream import StreamOptions, StreamResult, lo
 from serenity_mlir.pipelines.phases import PHASES
 from serenity_mlir.report import Footprint
 
-DISPATCHES_MADE, BEFORE_STREAM = "dispatch-creation", "flow"
+DISPATCHES_MADE, BEFORE_STREAM, CONFIGURED = "dispatch-creation", "flow", "executable-configurations"
 _ALIGNMENT = "iree-stream-resource-min-offset-alignment"
 # Execution models whose finished modules call the HAL's queues for every allocation.
 _QUEUED = ("async-internal", "async-external")
@@ -92,7 +94,7 @@ def lower_to(
         )
     allocated = slab(program.module).model
     if last != "stream":
-        program.to_phase(last)
+        _generate_code(program, last, options)
     if last == "end" and expected and program.session.flag("iree-execution-model") in _QUEUED:
         missing = expected - compiled_allocations(program.module)
         if missing:
@@ -100,6 +102,15 @@ def lower_to(
                 f"the compiled module does not ask for {sorted(missing)} bytes as planned", file=program.file
             )
     return Lowered(_as_allocated(result, allocated), allocated, ran, constants)
+
+
+def _generate_code(program: Program, last: str, options: StreamOptions) -> None:
+    """Step a program from the end of phase `stream` to phase `last`."""
+    if options.register_tiles and PHASES.index(last) > PHASES.index(CONFIGURED):
+        program.to_phase(CONFIGURED)
+        ShareGuardsPass().apply(program.module)
+        TileForRegistersPass().apply(program.module)
+    program.to_phase(last)
 
 
 def _listed(sizes: Counter[int] | None) -> str:

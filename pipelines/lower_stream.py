@@ -82,6 +82,7 @@ class StreamOptions:
         method: How orders are looked for, one of `schedulers.METHODS`.
         place: Firmware follows, which has no allocator: with `io` "arena" the offsets of the whole
             arena go into the program, else each result gets storage of its own.
+        register_tiles: Tile dispatches for a core without vectors, after phase `stream`.
     """
 
     schedule: bool = True
@@ -92,6 +93,7 @@ class StreamOptions:
     io: str = EXTERNAL
     method: str = DEFAULT_METHOD
     place: bool = False
+    register_tiles: bool = False
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Structured:
         found: dict[int, int] = {}
         for operand, exprs in enumerate(self.maps):
             for dim, expr in enumerate(exprs):
-                if loop not in _dims_in(expr):
+                if loop not in dims_in(expr):
                     continue
                 if _dim_of(expr) is None or operand in found:
                     return None
@@ -67,9 +67,13 @@ class Structured:
         """
         return _steps(self.maps[operand][dim])
 
+    def indexes(self, loop: int, operand: int) -> bool:
+        """Whether what is read or written of an operand depends on a loop."""
+        return any(loop in dims_in(expr) for expr in self.maps[operand])
+
     def is_reduction(self, loop: int) -> bool:
         """Whether the op reduces over a loop: nothing that it writes is indexed by it."""
-        return all(loop not in _dims_in(expr) for expr in self.maps[-1])
+        return not self.indexes(loop, len(self.maps) - 1)
 
     @property
     def channelwise(self) -> bool:
@@ -88,7 +92,7 @@ class Structured:
     def elementwise(self) -> bool:
         """Whether each element of the result is computed once, of one element of each operand."""
         return not any(self.is_reduction(loop) for loop in range(self.loops)) and all(
-            len(_dims_in(expr)) <= 1 for exprs in self.maps for expr in exprs
+            len(dims_in(expr)) <= 1 for exprs in self.maps for expr in exprs
         )
 
     def reads_index(self, loop: int) -> bool:
@@ -154,7 +158,8 @@ def _dim_of(expr: ir.AffineExpr) -> int | None:
     return int(expr.position) if isinstance(expr, ir.AffineDimExpr) else None
 
 
-def _dims_in(expr: ir.AffineExpr) -> set[int]:
+def dims_in(expr: ir.AffineExpr) -> set[int]:
+    """The dimensions, loops for an op's maps, that an index expression depends on."""
     return set(_each_dim(expr))
 
 

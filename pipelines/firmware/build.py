@@ -105,7 +105,8 @@ def build_firmware(
             *options.iree_flags,
             f"--iree-llvmcpu-static-library-output-path={path}",
         ]
-        stream = replace(with_alignment(options.stream, flags), place=True)
+        stream = with_alignment(options.stream, flags)
+        stream = replace(stream, place=True, register_tiles=target.register_tiles)
         compiled = compiler(
             model,
             replace(

@@ -18,7 +18,7 @@ _NO_BRANCHES = ("bic", "bfc", "bfi", "bkpt")
 _COMMENT = re.compile(r"\s[@;#] ")
 _RANGE = re.compile(r"([a-z])(\d+)(?:-[a-z](\d+))?")
 _REGISTER_BYTES = {"d": 8, "q": 16}  # of what vpush takes; 4 of all others
-_AT_ENTRY = {"bfc": 8, "andi": 16}  # alignment of the stack pointer, by the instruction that raises it
+_AT_ENTRY = {"bfc": 8, "andi": 16, "and": 16}  # alignment of the stack pointer, by what raises it
 
 
 class UnknownStackUse(Exception):
@@ -111,7 +111,7 @@ class _Reader:
         """An instruction whose result is the stack pointer: `parts` are its other operands."""
         last = parts[-1].lstrip("#")
         by = int(last, 0) if re.fullmatch(r"-?(0x[0-9a-f]+|\d+)", last) else self.constants.get(last)
-        if what == "andi" and by is not None:
+        if what in ("andi", "and") and by is not None:
             self.function.frame += max(-by - _AT_ENTRY[what], 0)
         elif what in ("mov", "mv") or (what in ("add", "addi", "addw") and parts[0] not in ("sp", last)):
             self.function.frame += self.aligned.get(last, 0)  # back to a frame's end, or to what was aligned

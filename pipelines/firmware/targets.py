@@ -61,6 +61,7 @@ class FirmwareTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         linkage: What the object must be.
         toolchain: A compiler for it.
         board: A board; None for the machine that compiles.
+        register_tiles: Whether dispatches are tiled for a core without vectors.
     """
 
     name: str
@@ -69,6 +70,7 @@ class FirmwareTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     linkage: Linkage
     toolchain: Toolchain
     board: Board | None = None
+    register_tiles: bool = False
 
 
 _TARGETS = NamedFiles(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,69 @@ def write_int8(path: Path) -> Path:
         if not number:
             linear("DequantizeLinear", "h0", "h0f", 0.2317, -5)
     onnx.save(_made("int8", nodes, weights, TensorProto.INT8), path)
+    return path
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A padded convolution; of depthwise ones, `channels` is what it is given."""
+
+    channels: int
+    kernel: int
+    stride: int = 1
+    depthwise: bool = False
+
+
+def write_chain(path: Path, layers: Sequence[Layer], *, given: int, width: int, quantised: bool) -> Path:
+    """Convolutions in a row, and a pool over all that is left: floats and a mean, or int8 and the largest."""
+    rng = np.random.default_rng(_RNG)
+    weights: list[onnx.TensorProto] = []
+    nodes: list[onnx.NodeProto] = []
+
+    def constant(name: str, value: npt.NDArray[Any]) -> str:
+        weights.append(numpy_helper.from_array(value, name))
+        return name
+
+    def linear(op: str, source: str, made: str, scale: float, zero: int) -> str:
+        pair = [
+            constant(f"{made}_s", np.array(scale, np.float32)),
+            constant(f"{made}_z", np.array(zero, np.int8)),
+        ]
+        nodes.append(helper.make_node(op, [source, *pair], [made]))
+        return made
+
+    source, channels = linear("DequantizeLinear", "x", "xf", 0.0473, 3) if quantised else "x", given
+    for number, layer in enumerate(layers):
+        shape = (layer.channels, 1 if layer.depthwise else channels, layer.kernel, layer.kernel)
+        if quantised:
+            kernel = constant(f"w{number}", rng.integers(-127, 128, shape, dtype=np.int8))
+            kernel = linear("DequantizeLinear", kernel, f"w{number}f", 0.0113, 0)
+        else:
+            kernel = constant(f"w{number}", rng.standard_normal(shape).astype(np.float32) / 4)
+        strides, pads = [layer.stride] * 2, [layer.kernel // 2] * 4
+        group = channels if layer.depthwise else 1
+        made = helper.make_node(
+            "Conv", [source, kernel], [f"c{number}"], strides=strides, pads=pads, group=group
+        )
+        nodes.append(made)
+        nodes.append(helper.make_node("Relu", [f"c{number}"], [f"r{number}"]))
+        source, channels = f"r{number}", layer.channels
+        if quantised:
+            source = linear("QuantizeLinear", source, f"q{number}", 0.0613, -128)
+            source = linear("DequantizeLinear", source, f"q{number}f", 0.0613, -128)
+    pool = "GlobalMaxPool" if quantised else "GlobalAveragePool"
+    nodes.append(helper.make_node(pool, [source], ["p" if quantised else "y"]))
+    if quantised:
+        linear("QuantizeLinear", "p", "y", 0.0613, -128)
+    kind = TensorProto.INT8 if quantised else TensorProto.FLOAT
+    graph = helper.make_graph(
+        nodes,
+        "chain",
+        [helper.make_tensor_value_info("x", kind, (1, given, width, width))],
+        [helper.make_tensor_value_info("y", kind, None)],
+        weights,
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
     return path
 
 

@@ -41,6 +41,7 @@ def listing(**functions: str) -> str:
         ("addi sp,sp,-2032; lui a1,0x2; addi a1,a1,-96; sub sp,sp,a1; addi sp,s0,-80; ret", 2032 + 8192 - 96),
         ("lui t0,0xffffe; addi t0,t0,16; add sp,sp,t0; ret", 8192 - 16),
         ("addi sp,sp,-32; andi sp,sp,-64; ret", 32 + 48),
+        ("add sp,sp,-32; and sp,sp,-64; ret", 32 + 48),
         ("push {r4, lr}; ldmia sp, {r0, r1, r2}; stmia sp, {r0, r1}; pop {r4, pc}", 8),
         ("ldr r0, [sp, #-4]; add r7, sp, #12; addi s0,sp,48; bx lr", 0),
     ],
@@ -69,6 +70,7 @@ def test_the_deepest_chain_counts() -> None:
     [
         ({"f": "sub.w sp, sp, r3; bx lr"}, "known only at run time"),
         ({"f": "add sp,sp,a0; ret"}, "known only at run time"),
+        ({"f": "and sp,sp,a0; ret"}, "known only at run time"),
         ({"f": "bl 0 <g>; bx lr", "g": "bl 0 <f>; bx lr"}, "call itself"),
         ({"f": "bl 0 <h>; bx lr"}, "no function h"),
         ({"f": "blx r1; bx lr"}, "f may call itself"),

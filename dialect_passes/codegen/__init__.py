@@ -1,0 +1,1 @@
+"""Choosing how dispatches are compiled, after IREE's `executable-configurations` phase."""
