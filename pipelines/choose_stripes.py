@@ -36,6 +36,8 @@ def striped(trials: Trials, best: Keys, stripes: Sequence[str], deadline: float)
     while stripes and not late():
         lower = _pressed(trials, found, stripes, deadline)
         if not trials.arena(lower) < trials.arena(found):
+            lower = _one_more(trials, found, stripes, deadline)
+        if not trials.arena(lower) < trials.arena(found):
             break
         found = lower
     return shrunk(found, [key for key in stripes if key in found], trials.arena, late=late)
@@ -56,6 +58,15 @@ def _pressed(trials: Trials, best: Keys, stripes: Sequence[str], deadline: float
         if trials.arena(found) > level:
             return found
     return found
+
+
+def _one_more(trials: Trials, best: Keys, stripes: Sequence[str], deadline: float) -> Keys:
+    """With one of what runs at the peak, where all of that together takes too long or does not help."""
+    near = trials.above(best, trials.arena(best) - 1, [key for key in stripes if key not in best])
+    for key in sorted(near, key=lambda key: (trials.rest(best, Keys([key])), trials.slowed[key], key)):
+        if perf_counter() > deadline or trials.arena(best | {key}) < trials.arena(best):
+            return _least(trials, best, best | {key})
+    return best
 
 
 def _rivals(keys: Keys) -> Keys:

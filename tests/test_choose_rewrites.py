@@ -132,6 +132,15 @@ def test_the_level_falls_as_long_as_the_arena_does() -> None:
     assert striped(arena, steps) == set(steps)
 
 
+def test_one_place_is_taken_where_all_together_take_too_long() -> None:
+    steps = {"accumulate at a": 1000.0, "stripe at b": 1000.0}
+
+    def arena(keys: Keys) -> float:
+        return float("inf") if len(keys) == 2 else 600 if "accumulate at a" in keys else 1000
+
+    assert striped(arena, steps) == {"accumulate at a"}
+
+
 def test_a_stripe_alone_is_taken_where_the_cascade_at_its_place_needs_more() -> None:
     steps = {"cascade at a": 1000.0, "stripe at a": 1000.0, "cascade at b": 900.0, "stripe at b": 900.0}
 
