@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 
 from serenity_mlir.dialect_passes.flow import compute_in_stripes
 from serenity_mlir.dialect_passes.flow.patterns import DISPATCH_PATTERNS
@@ -16,13 +16,13 @@ from serenity_mlir.dialect_passes.linalg.rewrite import Find, Refusal, Site, app
 from serenity_mlir.dialect_passes.stream.schedule_execution import RegionSchedule
 from serenity_mlir.dialect_passes.tensors.hoisted_constants import forget_hoisted
 from serenity_mlir.dialect_passes.tensors.stored_constants import stored_constants, total_size
-from serenity_mlir.liveness import live_bytes, live_ranges
 from serenity_mlir.peak_core import PeakCore
 from serenity_mlir.pipelines.attempts import Crash, crashes, trying
 from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower_stream import StreamOptions, predict
 from serenity_mlir.pipelines.phases import PHASES
+from serenity_mlir.pipelines.reached_peak import ReachedPeak, parts
 from serenity_mlir.pipelines.rom import exceeds
 
 Keys = frozenset[str]
@@ -166,7 +166,7 @@ class Trials:
     _staged: dict[int, dict[Keys, Program]] = field(default_factory=dict)
     _stored: dict[Keys, int] = field(default_factory=dict)
     _schedules: dict[Keys, tuple[RegionSchedule, ...]] = field(default_factory=dict)
-    _cores: dict[Keys, tuple[_Reached, ...]] = field(default_factory=dict)
+    _cores: dict[Keys, tuple[ReachedPeak, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find every site, with none of the earlier stages' and with all of them but those apart."""
@@ -341,12 +341,12 @@ class Trials:
     def above(self, base: Keys, size: float, keys: Collection[str]) -> Keys:
         """Of `keys` those that may touch an op that runs while more is live, with the rewrites `base`."""
         names = frozenset[str]().union(*(item.above(size) for item in self._peaks(base)))
-        return Keys(key for key in keys if not names.isdisjoint(_parts(self.reach[key])))
+        return Keys(key for key in keys if not names.isdisjoint(parts(self.reach[key])))
 
     def _names(self, keys: Keys) -> frozenset[str]:
         return frozenset[str]().union(*(self.reach[key] for key in keys))
 
-    def _peaks(self, base: Keys) -> tuple[_Reached, ...]:
+    def _peaks(self, base: Keys) -> tuple[ReachedPeak, ...]:
         """Of the model's regions with the rewrites `base`; none where their arena has no constant size."""
         if self.arena(base) == float("inf") or base not in self._schedules:
             return ()
@@ -358,7 +358,7 @@ class Trials:
             ]
             top = max((found.peak for _, found in model), default=0)
             self._cores[base] = tuple(
-                _Reached(PeakCore(graph, found.order, top, _BOUND_LIMIT)) for graph, found in model
+                ReachedPeak(PeakCore(graph, found.order, top, _BOUND_LIMIT)) for graph, found in model
             )
         return self._cores[base]
 
@@ -367,40 +367,3 @@ class Trials:
         node = message.partition(":")[0]
         near = Keys(key for key in keys if node in key.partition(" at ")[2].split(", "))
         return near or Keys(key for key in keys if node in self.reach[key]) or keys
-
-
-@dataclass(frozen=True)
-class _Reached:
-    """A peak, and which of its buffers belong to which of the model's nodes."""
-
-    core: PeakCore
-
-    @cached_property
-    def _nodes(self) -> dict[str, frozenset[int]]:
-        found: dict[str, set[int]] = {}
-        for op in self.core.graph.ops:
-            for node in _nodes(op.name):
-                found.setdefault(node, set()).update(op.touches)
-        return {node: frozenset(buffers) for node, buffers in found.items()}
-
-    def touched(self, names: Collection[str]) -> frozenset[int]:
-        """Buffers that ops of these nodes touch.
-
-        However those ops are rewritten, the others stay, with their buffers and what orders them.
-        """
-        return frozenset[int]().union(*(self._nodes.get(name, frozenset()) for name in _parts(names)))
-
-    def above(self, size: float) -> frozenset[str]:
-        """Nodes whose ops run while more is live."""
-        graph, order = self.core.graph, self.core.order
-        live = live_bytes(live_ranges(graph, order), len(order))
-        high = (graph.ops[index].name for index, held in zip(order, live, strict=True) if held > size)
-        return frozenset(node for name in high for node in _nodes(name))
-
-
-def _parts(names: Collection[str]) -> set[str]:
-    return {part for name in names for part in name.split(", ")}
-
-
-def _nodes(label: str) -> list[str]:
-    return label.partition(" [")[2].removesuffix("]").split(", ")
