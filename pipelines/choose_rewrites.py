@@ -16,7 +16,7 @@ from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Price
 from serenity_mlir.report import OUT_OF_TIME
 from serenity_mlir.subsets import EXHAUSTIVE, best_subset, shrunk
 
-_FIRST_STRIPES, _OTHERS = 0.4, 0.8
+_FIRST_STRIPES, _OTHERS = 0.25, 0.75
 """Shares of the time for stripes beside all other rewrites, and until the search for others ends."""
 
 
