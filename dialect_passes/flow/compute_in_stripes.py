@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from typing import Annotated, ClassVar
 
-from serenity_mlir.dialect_passes.flow.form_dispatch_regions import form
+from serenity_mlir.dialect_passes.flow.form_dispatch_regions import REGION, form
 from serenity_mlir.dialect_passes.flow.hidden_offsets import hide_offsets
 from serenity_mlir.dialect_passes.flow.interior import Box, put_into
 from serenity_mlir.dialect_passes.flow.slices import Slice, in_order, reductions, whole_slice
@@ -54,7 +55,7 @@ class ComputeInStripesPass(Pass[list[str]]):
     """
 
     name: ClassVar[str] = "serenity-compute-in-stripes"
-    stripes: Annotated[int, "the most parts of a result"] = FEW
+    stripes: Annotated[int, "parts of a result, about as many"] = FEW
 
     def apply(self, module: ir.Operation) -> list[str]:
         """Rewrite every place that fits; returns the keys of the sites."""
@@ -89,7 +90,7 @@ def _dispatches(plan: StripePlan, stripes: int) -> int:
     """How many more there are than without: of padding two, of a copy into the whole one."""
     pads = sum(1 for op in plan.ops if op.name == "tensor.pad")
     once = len(plan.slices) + 2 * pads
-    copies = 1 if plan.dim else 0
+    copies = 1 if plan.dim and plan.over is not None and not plan.halo else 0
     return len(plan.parts(stripes)) * (once + copies) - once
 
 
@@ -116,15 +117,42 @@ def _in_parts(plan: StripePlan, stripes: int) -> ir.Value:
     """The last result, put together part by part."""
     last = plan.slices[0].last
     kind = ir.RankedTensorType(last.results[0].type)
+    parts = plan.parts(stripes)
+    over = plan.over if plan.halo <= parts[0].size else None
     with ir.InsertionPoint(last):
-        whole = empty(kind) if plan.over is None else plan.over
-    for part in plan.parts(stripes):
-        striper = Striper(plan.ops, last, {} if plan.over is None else {plan.over: whole})
-        value = striper.part_of(last.results[0], part)
+        whole = empty(kind) if over is None else over
+    scattered = any(size > 1 for size in kind.shape[: plan.dim])
+    stripers: dict[Part, Striper] = {}
+    for part, following in zip_longest(parts, parts[1:]):
+        for one in (part, *([following] if plan.halo and following else [])):
+            if one not in stripers:  # a part after this one reads what this one overwrites
+                stripers[one] = Striper(plan.ops, last, {} if over is None else {over: whole})
+                stripers[one].pad(last.results[0], one)
+        value = stripers[part].part_of(last.results[0], part)
         with ir.InsertionPoint(last):
             whole = put_into(whole, value, _box(kind, part))
-        _dispatch(striper, plan)
+        _dispatch(stripers[part], plan)
+        if scattered and (over is None or plan.halo):
+            whole = _stored_into(whole.owner.operation)
     return whole
+
+
+def _stored_into(insert: ir.Operation) -> ir.Value:
+    """Let a dispatch region store its result where it is inserted, which is no one piece of memory."""
+    region = producer(insert.operands[0])
+    if region is None or region.name != REGION:
+        raise ValueError(f"is no dispatch region's: {insert}")
+    block = region.regions[0].blocks[0]
+    end = block.operations[len(block.operations) - 1].operation
+    part, whole = end.operands[0], insert.operands[1]
+    insert.move_before(end)
+    insert.operands[0] = part
+    end.operands[0] = insert.results[0]
+    region.results[0].set_type(whole.type)
+    insert.results[0].replace_all_uses_with(region.results[0])
+    end.operands[0] = insert.results[0]
+    hide_offsets(insert, region)
+    return region.results[0]
 
 
 def _summed(plan: StripePlan, stripes: int) -> ir.Value:

@@ -34,7 +34,7 @@ class RevealOffsetsPass(Pass[int]):
 
 
 def hide_offsets(taken: ir.Operation, outside: ir.Operation) -> None:
-    """Keep the offsets of a `tensor.extract_slice` from IREE.
+    """Keep the offsets of a `tensor.extract_slice` or `tensor.insert_slice` from IREE.
 
     Args:
         taken: Has constant sizes; one that has not is left as it is.
@@ -43,8 +43,9 @@ def hide_offsets(taken: ir.Operation, outside: ir.Operation) -> None:
     box = box_of(taken)
     if box is None:
         return
+    tensors = list(taken.operands)
     index, offsets, hidden = ir.IndexType.get(), list(box.offsets), []
-    for dim, size in enumerate(ir.RankedTensorType(taken.operands[0].type).shape):
+    for dim, size in enumerate(ir.RankedTensorType(tensors[-1].type).shape):
         if box.sizes[dim] != size:
             at = ir.IntegerAttr.get(index, box.offsets[dim])
             number = created("arith.constant", index, [], {"value": at}, outside)
@@ -52,9 +53,7 @@ def hide_offsets(taken: ir.Operation, outside: ir.Operation) -> None:
             offsets[dim] = ir.ShapedType.get_dynamic_size()
     attributes = {name: taken.attributes[name] for name in ("static_sizes", "static_strides")}
     attributes["static_offsets"] = ir.DenseI64ArrayAttr.get(offsets)
-    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, len(hidden), 0, 0])
-    made = created(
-        "tensor.extract_slice", taken.results[0].type, [taken.operands[0], *hidden], attributes, taken
-    )
+    attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([*(1 for _ in tensors), len(hidden), 0, 0])
+    made = created(taken.name, taken.results[0].type, [*tensors, *hidden], attributes, taken)
     taken.results[0].replace_all_uses_with(made)
     taken.erase()

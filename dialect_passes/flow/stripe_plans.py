@@ -39,6 +39,7 @@ class StripePlan:
         dim: The dimension of the last result that has the stripes; None where they are summed.
         loop: The loop of the last reduction that is summed over stripe by stripe, if so.
         over: The value whose place the result takes, part by part; None where it has one of its own.
+        halo: How far before a part of the result what it is computed of begins, in the place that it takes.
     """
 
     slices: tuple[Slice, ...]
@@ -48,12 +49,13 @@ class StripePlan:
     dim: int | None = None
     loop: int | None = None
     over: ir.Value | None = None
+    halo: int = 0
 
-    def parts(self, most: int) -> list[Part]:
-        """Stripes of about one length, at most so many, and rather equal ones than one more."""
-        count = min(most, self.units)
-        even = (number for number in range(count, count // 2, -1) if self.units % number == 0)
-        size = -(-self.units // next(even, count)) * self.unit
+    def parts(self, about: int) -> list[Part]:
+        """About so many stripes: up to half as many more or fewer, if those are equal, for one code."""
+        count = min(about, self.units)
+        even = [number for number in range(count // 2 + 1, count * 3 // 2 + 1) if self.units % number == 0]
+        size = -(-self.units // min(even, key=lambda number: abs(number - count), default=count)) * self.unit
         length = self.units * self.unit
         along = -1 if self.dim is None else self.dim
         return [Part(along, start, min(size, length - start)) for start in range(0, length, size)]
@@ -76,7 +78,8 @@ def stripe_plan(found: Slice) -> StripePlan | None:
             if padded or over is not None:
                 return StripePlan((found,), ops, extent, dim=dim, over=over)
         elif padded and sliding is None:
-            sliding = StripePlan((found,), ops, extent, dim=dim)
+            over, halo = _overwritten_behind(found, ops, dim) or (None, 0)
+            sliding = StripePlan((found,), ops, extent, dim=dim, over=over, halo=halo)
     return sliding
 
 
@@ -148,10 +151,10 @@ def _is_moved(op: ir.Operation) -> bool:
     return pads_constant(op) or op.name in CARRIERS or (is_elementwise(op) and read_by(op) < stored(op))
 
 
-def _data(found: Slice, ops: Ops, dim: int) -> list[tuple[ir.Value, Part | None]] | None:
-    """What the element 1 along a dimension is computed of, constants apart; None if it cannot be."""
+def _data(found: Slice, ops: Ops, dim: int, at: int = 1) -> list[tuple[ir.Value, Part | None]] | None:
+    """What one element along a dimension is computed of, constants apart; None if it cannot be."""
     try:
-        return _varying(reads(found.last.results[0], Part(dim, 1, 1), ops))
+        return _varying(reads(found.last.results[0], Part(dim, at, 1), ops))
     except NoStripesError:
         return None
 
@@ -176,7 +179,31 @@ def _no_window(data: list[tuple[ir.Value, Part | None]]) -> bool:
 def _overwritten(found: Slice, ops: Ops, dim: int) -> ir.Value | None:
     """A value that nothing else reads, each part of which only the same part of the result is made of."""
     data = _data(found, ops, dim) or []
-    for value, _ in data:
+    for value in _dying(found, ops, data):
+        if all(part == Part(dim, 1, 1) for other, part in data if other == value):
+            return value
+    return None
+
+
+def _overwritten_behind(found: Slice, ops: Ops, dim: int) -> tuple[ir.Value, int] | None:
+    """A value that only padding reads, copied before it is overwritten, and how far back windows reach."""
+    middle = ir.RankedTensorType(found.last.results[0].type).shape[dim] // 2
+    taken = [_data(found, ops, dim, at) or [] for at in (middle, middle + 1)]
+    for value in _dying(found, ops, taken[0]):
+        one, two = ([part for other, part in data if other == value] for data in taken)
+        made = producer(value)
+        copied = made is not None and all(pads_constant(user) for user in users(made))
+        if not copied or len(one) != 1 or len(two) != 1 or one[0] is None or two[0] is None:
+            continue
+        back = middle - one[0].offset
+        if one[0].dim == dim and two[0] == Part(dim, one[0].offset + 1, one[0].size) and back >= 0:
+            return value, back
+    return None
+
+
+def _dying(found: Slice, ops: Ops, data: list[tuple[ir.Value, Part | None]]) -> Iterator[ir.Value]:
+    """Values of the result's type that nothing but `ops` reads, and that are no caller's."""
+    for value in dict.fromkeys(value for value, _ in data):
         made = producer(value)
         if (
             made is not None
@@ -184,10 +211,8 @@ def _overwritten(found: Slice, ops: Ops, dim: int) -> ir.Value | None:
             and not is_callers(made)
             and value.type == found.last.results[0].type
             and all(user in ops for user in users(made))
-            and all(part == Part(dim, 1, 1) for other, part in data if other == value)
         ):
-            return value
-    return None
+            yield value
 
 
 def _made_by(value: ir.Value, ops: Ops) -> Slice | None:

@@ -124,6 +124,18 @@ class Striper:
             self._made[value, part] = self._computed(op, part)
         return self._made[value, part]
 
+    def pad(self, value: ir.Value, part: Part) -> None:
+        """Make what a part of a value needs of padded tensors, and nothing else yet."""
+        op = producer(value)
+        if op is None or op not in self.ops:
+            return
+        if op.name == _PAD:
+            self.part_of(value, part)
+            return
+        for operand, needed in zip(op.operands, _needed(op, part), strict=True):
+            if needed is not None:
+                self.pad(operand, needed)
+
     def copies(self, op: ir.Operation) -> list[ir.Operation]:
         """What an op became, on each of its parts."""
         return [made.owner.operation for (value, _), made in self._made.items() if value == op.results[0]]

@@ -48,14 +48,14 @@ def test_any_choice_computes_the_same(
     assert_same(results(artefact, source), results(plain, source))
 
 
-def depthwise(folder: Path) -> SourceModel:
-    """Two depthwise convolutions of 16 channels, 3x3 with padding, after one product of each position."""
+def chain(folder: Path, group: int) -> SourceModel:
+    """Two convolutions of 16 channels, 3x3 with padding, after one product of each position."""
     random = np.random.default_rng(0)
-    weights = {"a": (16, 2, 1, 1), "b": (16, 1, 3, 3), "c": (16, 1, 3, 3)}
+    weights = {"a": (16, 2, 1, 1), "b": (16, 16 // group, 3, 3), "c": (16, 16 // group, 3, 3)}
     nodes = [
         helper.make_node("Conv", ["x", "a"], ["p"], "p"),
-        helper.make_node("Conv", ["p", "b"], ["q"], "q", group=16, pads=[1, 1, 1, 1]),
-        helper.make_node("Conv", ["q", "c"], ["y"], "y", group=16, pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["p", "b"], ["q"], "q", group=group, pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["q", "c"], ["y"], "y", group=group, pads=[1, 1, 1, 1]),
         helper.make_node("GlobalAveragePool", ["y"], ["z"], "z"),
     ]
     graph = helper.make_graph(
@@ -76,7 +76,7 @@ _CHANNEL, _PADDED = 16 * 16 * 4, 18 * 18 * 4
 
 
 def test_a_depthwise_convolution_overwrites_its_operand(session: Session, tmp_path: Path) -> None:
-    source = depthwise(tmp_path)
+    source = chain(tmp_path, 16)
     program, search = optimized(source, session), partial(find, stripes=8)
     chosen = {"stripe at q", "stripe at y"}
     assert set(apply_sites(program.module, search, chosen)) == chosen
@@ -89,8 +89,23 @@ def test_a_depthwise_convolution_overwrites_its_operand(session: Session, tmp_pa
     np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
 
 
+def test_rows_overwrite_those_that_no_later_row_reads(session: Session, tmp_path: Path) -> None:
+    source = chain(tmp_path, 1)
+    program, search = optimized(source, session), partial(find, stripes=8)
+    chosen = {"stripe at q", "stripe at y"}
+    assert set(apply_sites(program.module, search, chosen)) == chosen
+    artefact, slab = compiled(program)
+    plain, before = compiled(optimized(source, session))
+    padded_rows = 16 * (2 + 2) * 18 * 4
+    assert slab is not None
+    assert before is not None
+    assert before >= 16 * (_CHANNEL + _PADDED)
+    assert slab <= 16 * _CHANNEL + 2 * padded_rows + 64
+    np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
+
+
 def test_stripes_that_differ_by_their_offsets_are_one_executable(session: Session, tmp_path: Path) -> None:
-    program, search = optimized(depthwise(tmp_path), session), partial(find, stripes=8)
+    program, search = optimized(chain(tmp_path, 16), session), partial(find, stripes=8)
     plain = program.fork()
     apply_sites(program.module, search, {"stripe at q"})
     counts = []
@@ -103,7 +118,7 @@ def test_stripes_that_differ_by_their_offsets_are_one_executable(session: Sessio
 def test_a_dispatch_that_reads_what_it_would_overwrite_has_a_result_of_its_own(
     session: Session, tmp_path: Path
 ) -> None:
-    source = depthwise(tmp_path)
+    source = chain(tmp_path, 16)
     program, search = optimized(source, session), partial(find, stripes=4)
     apply_sites(program.module, search, {"stripe at q"})
     apply_sites(program.module, pad_on_read.find)  # each part reads what it takes the place of
