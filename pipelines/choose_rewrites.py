@@ -162,7 +162,8 @@ def _climbed(trials: Trials, sites: list[str], late: Callable[[], bool]) -> Keys
 def _grown(trials: Trials, best: Keys, sites: list[str], late: Callable[[], bool]) -> Keys:
     """With further sites, one after another, of those alone that can lower the peak as it is then.
 
-    Those come first without whose buffers the least is left of it.
+    Those come first without whose buffers the least is left of it. Where the first one does not help, all
+    that may are tried at once before the others: several places can be as high.
     """
     while not late():
         further = [key for key in sites if key not in best]
@@ -172,7 +173,8 @@ def _grown(trials: Trials, best: Keys, sites: list[str], late: Callable[[], bool
         if not near and not trials.peak_stays(best, Keys(further)):
             near = further
         found = best
-        for added in (*(Keys([key]) for key in near), Keys(near)):
+        first, *others = [Keys([key]) for key in near] or [NONE]
+        for added in (first, Keys(near), *others):
             if late() or trials.arena(found) < trials.arena(best):
                 break
             found = _better(trials, found, best | added)

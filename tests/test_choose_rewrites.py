@@ -150,3 +150,12 @@ def test_a_stripe_alone_is_taken_where_the_cascade_at_its_place_needs_more() -> 
         return max(first, second)
 
     assert striped(arena, steps) == {"stripe at a", "cascade at b"}
+
+
+def test_where_several_places_are_as_high_all_that_may_help_are_tried_at_once() -> None:
+    sites = [f"pad at {number}" for number in range(40)]
+    trials = GivenArenas(lambda keys: 1000 - 500 * (keys == Keys(sites)), sites)
+    trials.slowed = dict.fromkeys(sites, 1.0)  # or all of them at once would be where the search begins
+    choice = choose_rewrites(cast(Trials, trials), time_limit=60.0, progress=lambda _stage: None)
+    assert choice.after == 500
+    assert list(trials.arenas)[2] == Keys(sites)
