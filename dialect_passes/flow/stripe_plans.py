@@ -148,7 +148,9 @@ def _with_moved(ops: list[ir.Operation]) -> Ops:
 def _is_moved(op: ir.Operation) -> bool:
     if of_constants(op):
         return False
-    return pads_constant(op) or op.name in CARRIERS or (is_elementwise(op) and read_by(op) < stored(op))
+    if op.name == "tensor.pad":
+        return pads_constant(op)
+    return op.name in CARRIERS or (is_elementwise(op) and read_by(op) < stored(op))
 
 
 def _data(found: Slice, ops: Ops, dim: int, at: int = 1) -> list[tuple[ir.Value, Part | None]] | None:
@@ -216,9 +218,9 @@ def _dying(found: Slice, ops: Ops, data: list[tuple[ir.Value, Part | None]]) -> 
 
 
 def _made_by(value: ir.Value, ops: Ops) -> Slice | None:
-    """The reduction that ends in a value which only `ops` read."""
+    """The reduction of the same block that ends in a value which only `ops` read."""
     end = producer(value)
-    if end is None or not all(user in ops for user in users(end)):
+    if end is None or not all(user in ops and user.block == end.block for user in users(end)):
         return None
     op: ir.Operation | None = end
     while op is not None:

@@ -55,40 +55,48 @@ class PlacedResult:
 
 
 def separate(placed: ir.Operation) -> ir.Operation:
-    """A dispatch as `placed`, right before it, with a result of its own that is copied to its place.
+    """A dispatch as `placed`, right before it, with results of its own that are copied to their places.
 
     `placed` stays, without users.
     """
-    segments = _segments(placed)
-    target, size, offset, end, length = (segments[part].pop() for part in _OF_RESOURCE)
-    segments[-1] = [length]
+    segments, count = _segments(placed), _placed_count(placed)
+    places = list(zip(*(segments[part][-count:] for part in _OF_RESOURCE), strict=True))
+    for part in _OF_RESOURCE:
+        del segments[part][-count:]
+    segments[-1][:count] = [length for *_, length in places]
     index = ir.IndexType.get(placed.context)
     attributes = {name: placed.attributes[name] for name in placed.attributes}
     attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([len(part) for part in segments], placed.context)
-    attributes[_TIED] = ir.ArrayAttr.get([ir.IntegerAttr.get(index, -1)], placed.context)
+    ties = [ir.IntegerAttr.get(index, -1)] * count + list(ir.ArrayAttr(placed.attributes[_TIED]))[count:]
+    attributes[_TIED] = ir.ArrayAttr.get(ties, placed.context)
     apart = ir.Operation.create(
         _DISPATCH,
-        results=[target.type],
+        results=[result.type for result in placed.results],
         operands=[value for part in segments for value in part],
         attributes=attributes,
         loc=placed.location,
         ip=ir.InsertionPoint(placed),
     )
-    update = ir.Operation.create(
-        _UPDATE,
-        results=[target.type],
-        operands=[target, size, offset, end, apart.results[0], length],
-        loc=placed.location,
-        ip=ir.InsertionPoint(placed),
-    )
-    placed.results[0].replace_all_uses_with(update.results[0])
+    whole: dict[ir.Value, ir.Value] = {}  # by place: what was copied into it so far
+    for made, (target, size, offset, end, length) in zip(apart.results, places, strict=False):
+        update = ir.Operation.create(
+            _UPDATE,
+            results=[target.type],
+            operands=[whole.get(target, target), size, offset, end, made, length],
+            loc=placed.location,
+            ip=ir.InsertionPoint(placed),
+        )
+        whole[target] = update.results[0]
+    for position, old in enumerate(placed.results):
+        new = whole[places[position][0]] if position < count else apart.results[position]
+        old.replace_all_uses_with(new)
     return apart
 
 
 def placed_results(execute: ir.Operation) -> Iterator[PlacedResult]:
     """The dispatches of a body whose only result is a slice of a buffer that they write and do not read."""
     for op in _placing(execute):
-        buffer = _origin(op)
+        buffer = _origin(op) if len(op.results) == 1 else None
         _, sizes, *_, lengths, _ = (part[-1:] for part in _segments(op)[1:])
         size, length = (constant_index(value) for value in (*sizes, *lengths))
         if buffer is not None and size is not None and length is not None and length < size:
@@ -96,19 +104,23 @@ def placed_results(execute: ir.Operation) -> Iterator[PlacedResult]:
 
 
 def overwriting(execute: ir.Operation) -> Iterator[ir.Operation]:
-    """The dispatches of a body whose only result IREE placed over what they read through another operand."""
+    """The dispatches of a body of which IREE placed a result over what they read through another operand."""
     for op in _placing(execute):
         _, operands, _, offsets, ends, _, _ = _segments(op)
-        resources = [value for value in operands if is_resource(value)]
+        resources = [_storage(value) for value in operands if is_resource(value)]
         spans = [tuple(map(constant_index, ends_)) for ends_ in zip(offsets, ends, strict=True)]
-        *read, (target, written) = zip(resources, spans, strict=True)
-        if any(_storage(value) == _storage(target) and _meet(span, written) for value, span in read):
+        used, count = list(zip(resources, spans, strict=True)), _placed_count(op)
+        if any(
+            value == target and _meet(span, written)
+            for value, span in used[:-count]
+            for target, written in used[-count:]
+        ):
             yield op
 
 
 def _placing(execute: ir.Operation) -> Iterator[ir.Operation]:
     for item in execute.regions[0].blocks[0].operations:
-        if item.operation.name == _DISPATCH and _writes_last_operand(item.operation):
+        if item.operation.name == _DISPATCH and _placed_count(item.operation):
             yield item.operation
 
 
@@ -147,13 +159,17 @@ def _place(dispatch: ir.Operation) -> int:
     return int(workload + count) - 1
 
 
-def _writes_last_operand(op: ir.Operation) -> bool:
-    """Whether the last operand is a buffer and the one result, which the function only writes."""
-    _, operands, *_, results = _segments(op)
-    if len(results) != 1 or not operands or not is_resource(operands[-1]):
-        return False
-    bindings = sum(map(is_resource, operands))
-    return _tied(op) == _place(op) and only_writes(op, bindings - 1)
+def _placed_count(op: ir.Operation) -> int:
+    """How many results IREE placed: the first, into the last operands, which the function only writes."""
+    ties = [result.tied for result in access_of(op).results]
+    bindings = sum(map(is_resource, _segments(op)[1]))
+    for count in range(len(ties), 0, -1):
+        first = _place(op) + 1 - count
+        if ties[:count] == list(range(first, first + count)) and all(
+            only_writes(op, bindings - 1 - index) for index in range(count)
+        ):
+            return count
+    return 0
 
 
 def _tied(op: ir.Operation) -> int | None:

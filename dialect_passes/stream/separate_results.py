@@ -13,7 +13,7 @@ from serenity_mlir.dialect_passes.stream.regions import regions
 
 @dataclass(frozen=True)
 class SeparateResultsPass(Pass[int]):
-    """Gives a result that IREE placed over another operand of its dispatch a buffer of its own.
+    """Gives results that IREE placed over another operand of their dispatch buffers of their own.
 
     IREE lets a dispatch write right into the tensor that its result is inserted into, also where the
     dispatch reads that tensor elsewhere: what one workgroup has written, another may read. Belongs after
@@ -23,7 +23,7 @@ class SeparateResultsPass(Pass[int]):
     name: ClassVar[str] = "serenity-separate-results"
 
     def apply(self, module: ir.Operation) -> int:
-        """Separate every such result, with a copy to where it was; returns how many there were."""
+        """Separate the results of every such dispatch, with copies to where they were; returns how many."""
         found = [op for region in regions(module) for op in overwriting(region.op)]
         for op in found:
             separate(op)

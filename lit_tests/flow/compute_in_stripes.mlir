@@ -188,3 +188,56 @@ func.func @left_alone(%a: tensor<4x8xi32>, %w: tensor<4x4xi32>) -> (tensor<4x8xi
   } -> tensor<8xi32>
   return %m, %r : tensor<4x8xi32>, tensor<8xi32>
 }
+
+// -----
+
+// Another block reads the product, and may do so more than once.
+
+// CHECK-LABEL: func.func @in_a_loop
+// CHECK-NOT:     flow.dispatch.region
+// CHECK:         return
+func.func @in_a_loop(%x: tensor<16x32xf32>, %c: i1) -> tensor<16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %a = arith.constant dense<0.5> : tensor<32x64xf32>
+  %b = arith.constant dense<0.25> : tensor<64x16xf32>
+  %e = tensor.empty() : tensor<16x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %p = linalg.matmul ins(%x, %a : tensor<16x32xf32>, tensor<32x64xf32>) outs(%f : tensor<16x64xf32>) -> tensor<16x64xf32>
+  %g = tensor.empty() : tensor<16x16xf32>
+  %h = linalg.fill ins(%zero : f32) outs(%g : tensor<16x16xf32>) -> tensor<16x16xf32>
+  cf.br ^next
+^next:
+  %q = linalg.matmul ins(%p, %b : tensor<16x64xf32>, tensor<64x16xf32>) outs(%h : tensor<16x16xf32>) -> tensor<16x16xf32>
+  cf.cond_br %c, ^next, ^end
+^end:
+  return %q : tensor<16x16xf32>
+}
+
+// -----
+
+// Left alone: how much is padded is no constant.
+
+#taken = affine_map<(c, x, k) -> (c, x + k)>
+#kernel = affine_map<(c, x, k) -> (c, k)>
+#sum = affine_map<(c, x, k) -> (c, x)>
+
+// CHECK-LABEL: func.func @padded_to_size
+// CHECK-NOT:     flow.dispatch.region
+// CHECK:         return
+func.func @padded_to_size(%a: tensor<4x?xf32>, %n: index) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %w = arith.constant dense<2.0> : tensor<4x3xf32>
+  %p = tensor.pad %a low[0, 1] high[0, %n] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<4x?xf32> to tensor<4x10xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %r = linalg.generic {indexing_maps = [#taken, #kernel, #sum], iterator_types = ["parallel", "parallel", "reduction"]} ins(%p, %w : tensor<4x10xf32>, tensor<4x3xf32>) outs(%f : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %in_0: f32, %out: f32):
+    %0 = arith.mulf %in, %in_0 : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}

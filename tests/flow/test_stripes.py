@@ -104,6 +104,39 @@ def test_rows_overwrite_those_that_no_later_row_reads(session: Session, tmp_path
     np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
 
 
+def far_padded(folder: Path) -> SourceModel:
+    """Two products of each position, with more padding around the second one's than a stripe is high."""
+    random = np.random.default_rng(0)
+    weights = {"a": (4, 4, 1, 1), "b": (4, 4, 1, 1)}
+    nodes = [
+        helper.make_node("Conv", ["x", "a"], ["p"], "p"),
+        helper.make_node("Conv", ["p", "b"], ["q"], "q", pads=[0, 0, 8, 8]),
+        helper.make_node("Relu", ["q"], ["y"], "y"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 4, 8, 8])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+        [
+            numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+            for name, shape in weights.items()
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    return saved(onnx.shape_inference.infer_shapes(model, strict_mode=True), folder)
+
+
+@pytest.mark.parametrize("site", ["stripe at q", "cascade at q"])
+def test_a_stripe_may_be_all_padding(site: str, session: Session, tmp_path: Path) -> None:
+    source = far_padded(tmp_path)
+    program = optimized(source, session)
+    assert apply_sites(program.module, partial(find, stripes=8), {site}) == [site]
+    artefact, _ = compiled(program)
+    plain, _ = compiled(optimized(source, session))
+    np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
+
+
 def test_stripes_that_differ_by_their_offsets_are_one_executable(session: Session, tmp_path: Path) -> None:
     program, search = optimized(chain(tmp_path, 16), session), partial(find, stripes=8)
     plain = program.fork()
