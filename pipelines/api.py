@@ -51,7 +51,7 @@ class AnalyzeOptions(TypedDict, total=False):
         no_arena: Leave the packing to IREE.
         method: How orders are looked for: a name of `serenity_mlir.schedulers.METHODS`.
         time_limit: Seconds for an order and its arena.
-        rewrite_limit: Seconds for the choice of rewrites.
+        rewrite_limit: Seconds of processor time for the choice of rewrites.
         compare_stock: Also measure what stock IREE allocates.
         iree_flags: iree-compile's own flags.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from time import perf_counter
+from time import process_time
 
 from serenity_mlir.pipelines.choose_stripes import striped
 from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Price, Trials
@@ -63,7 +63,8 @@ def choose_rewrites(
 
     Args:
         trials: The program's sites.
-        time_limit: Seconds; sets of none and of all sites are tried even if that takes longer.
+        time_limit: Seconds of the processor, so that a busy machine comes as far as an idle one; sets of
+            none and of all sites are tried even if that takes longer.
         progress: Called with the stage.
         banned: Sites that must not be taken.
     """
@@ -71,7 +72,7 @@ def choose_rewrites(
     if not sites:
         return Choice({}, tuple(trials.left), None, None, 0)
     progress("choose rewrites")
-    began = perf_counter()
+    began = process_time()
     deadline = began + time_limit
     stripes = [key for key in sites if key in trials.apart]
     others = [key for key in sites if key not in trials.apart]
@@ -85,7 +86,7 @@ def choose_rewrites(
     if not after < before:
         best, after = NONE, before
     taken = {key: _saved(trials, best, key) for key in sites if key in best}
-    late = perf_counter() > deadline
+    late = process_time() > deadline
     reasons = {key: _reason(trials, best, key, late=late) for key in sites if key not in best}
     left = (*trials.left, *(Considered(key, reason) for key, reason in reasons.items()))
     known = NONE in trials.prices and best in trials.prices
@@ -106,14 +107,17 @@ def _with_stripes(trials: Trials, others: list[str], stripes: list[str], times: 
         return _best(trials, others, times[1])
     began, deadline = times
     length = deadline - began
+
+    def late() -> bool:
+        return process_time() > deadline
+
     fast = _fast(trials, others)
     everything = NONE if trials.arena(fast) > trials.arena(NONE) else fast
     found = striped(trials, everything, stripes, began + _FIRST_STRIPES * length)
     best = _best(trials, others, began + _OTHERS * length) if others else NONE
-    if best != everything:
-        found = _better(trials, found, striped(trials, best, stripes, deadline))
-    chosen = [key for key in (*others, *stripes) if key in found]
-    return shrunk(found, chosen, trials.arena, late=lambda: perf_counter() > deadline)
+    further = striped(trials, found if best == everything else best, stripes, deadline)
+    found = _grown(trials, _better(trials, found, further), others, late)
+    return shrunk(found, [key for key in (*others, *stripes) if key in found], trials.arena, late=late)
 
 
 def _fast(trials: Trials, sites: list[str]) -> Keys:
@@ -129,7 +133,7 @@ def _best(trials: Trials, sites: list[str], deadline: float) -> Keys:
     """
 
     def late() -> bool:
-        return perf_counter() > deadline
+        return process_time() > deadline
 
     if len(sites) <= EXHAUSTIVE:
         return best_subset(sites, trials.arena, late=late)

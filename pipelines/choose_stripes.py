@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
+from time import process_time
 
 from serenity_mlir.dialect_passes.flow.compute_in_stripes import PLANNERS
 from serenity_mlir.pipelines.rewrite_trials import Keys, Trials
@@ -26,11 +26,11 @@ def striped(trials: Trials, best: Keys, stripes: Sequence[str], deadline: float)
         trials: The program's sites.
         best: Other sites, which stay chosen.
         stripes: What to choose from.
-        deadline: By `time.perf_counter`.
+        deadline: By `time.process_time`.
     """
 
     def late() -> bool:
-        return perf_counter() > deadline
+        return process_time() > deadline
 
     found = best
     while stripes and not late():
@@ -45,7 +45,7 @@ def striped(trials: Trials, best: Keys, stripes: Sequence[str], deadline: float)
 
 def _pressed(trials: Trials, best: Keys, stripes: Sequence[str], deadline: float) -> Keys:
     found, level, tried = best, trials.arena(best), {best}
-    while perf_counter() < deadline and level != float("inf"):
+    while process_time() < deadline and level != float("inf"):
         level *= _STEP
         near = best | trials.above(best, level, stripes)
         if near not in tried:
@@ -64,7 +64,7 @@ def _one_more(trials: Trials, best: Keys, stripes: Sequence[str], deadline: floa
     """With one of what runs at the peak, where all of that together takes too long or does not help."""
     near = trials.above(best, trials.arena(best) - 1, [key for key in stripes if key not in best])
     for key in sorted(near, key=lambda key: (trials.rest(best, Keys([key])), trials.slowed[key], key)):
-        if perf_counter() > deadline or trials.arena(best | {key}) < trials.arena(best):
+        if process_time() > deadline or trials.arena(best | {key}) < trials.arena(best):
             return _least(trials, best, best | {key})
     return best
 

@@ -38,7 +38,7 @@ class RewriteOptions:
         regions: Whether dispatch regions may be formed.
         exact: Only what leaves results bit-identical.
         balanced: Nothing that is modelled to make an inference more than a tenth slower.
-        time_limit: Seconds for the choice.
+        time_limit: Seconds of processor time for the choice.
     """
 
     ops: bool = True

@@ -123,6 +123,17 @@ def test_stripes_of_all_places_that_are_as_high_are_taken_at_once() -> None:
     assert striped(arena, steps) == {f"stripe at {number}" for number in range(8)}
 
 
+def test_other_rewrites_are_tried_beside_stripes() -> None:
+    def arena(keys: Keys) -> float:
+        return 300 if keys >= {"stripe at a", "pad at b"} else 600 if "stripe at a" in keys else 1000
+
+    trials = GivenArenas(arena, ["pad at b", *(f"pad at {name}" for name in "cdefg"), "stripe at a"])
+    trials.apart, trials.steps = Keys(["stripe at a"]), {"stripe at a": 1000.0}
+    trials.slowed["pad at b"] = 1.0  # not among those that are tried all at once
+    choice = choose_rewrites(cast(Trials, trials), time_limit=60.0, progress=lambda _stage: None)
+    assert set(choice.taken) == {"stripe at a", "pad at b"}
+
+
 def test_the_level_falls_as_long_as_the_arena_does() -> None:
     steps = {f"stripe at {name}": size for name, size in (("a", 1000.0), ("b", 800.0), ("c", 500.0))}
 

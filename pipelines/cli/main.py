@@ -75,7 +75,7 @@ _COMMON = (
         default=DEFAULT_REWRITE_LIMIT,
         show_default=True,
         metavar="SECONDS",
-        help="For the choice of rewrites; past it the best set found is used.",
+        help="Of processor time, for the choice of rewrites; past it the best set found is used.",
     ),
     click.option(
         "--time-limit",

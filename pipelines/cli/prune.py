@@ -95,7 +95,7 @@ def _budgets(command: Any) -> Any:
     default=DEFAULT_REWRITE_LIMIT,
     show_default=True,
     metavar="SECONDS",
-    help="For the choice of rewrites, each time a variant is compiled.",
+    help="Of processor time, for the choice of rewrites, each time a variant is compiled.",
 )
 @click.option(
     "-o",
