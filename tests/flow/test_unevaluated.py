@@ -60,6 +60,8 @@ def test_figures_are_those_with_the_values(
     assert quick.sites == full.sites
     for keys in (NONE, Keys(quick.sites)):
         assert quick.arena(keys) == full.arena(keys)
+        if keys in quick.faults:  # no choice: constants would grow, say
+            continue
         lowered = lower_to(quick.applied(keys), "stream", quick.options, lambda _stage: None)
         assert lowered is not None
         assert lowered.stream.final.arena == quick.arena(keys)
