@@ -23,6 +23,8 @@ from serenity_mlir.dialect_passes.tensors.tensor_types import tensor_bytes
 
 PATTERN = "pad-on-read"
 
+_EXPAND, _COLLAPSE = "tensor.expand_shape", "tensor.collapse_shape"
+
 
 @dataclass(frozen=True)
 class PadOnReadPass(Pass[list[str]]):
@@ -123,12 +125,43 @@ def _readers(padded: _Padded) -> tuple[list[Structured], str | None]:
             return [], "is read by what is no reduction"
         if tensor_bytes(user.results[0].type) is None:
             return [], "is read by what has sizes that are no constants"
+        if _overwrites(user, padded):
+            return [], "is a copy of what its reader overwrites"
         found.append(reader)
     return found, None
 
 
 def _takes_interior(user: ir.Operation, padded: _Padded) -> bool:
     return user.name == "tensor.extract_slice" and box_of(user) == padded.box
+
+
+def _overwrites(reader: ir.Operation, padded: _Padded) -> bool:
+    """Whether a reader's dispatch stores its result in the tensor that is padded.
+
+    Without the copy, one workgroup would read what another has written.
+    """
+    if padded.made.name == REGION or reader.parent.name != REGION:
+        return False
+    into = producer(_last(reader.parent.operation).operands[0])
+    return (
+        into is not None
+        and into.name == "tensor.insert_slice"
+        and _storage(into.operands[1]) == _storage(padded.made.operands[0])
+    )
+
+
+def _storage(value: ir.Value) -> ir.Value:
+    """What a tensor is a part of, or a later state of."""
+    op = producer(value)
+    if op is not None and op.name in ("tensor.extract_slice", "tensor.insert_slice"):
+        return _storage(op.operands[0 if op.name == "tensor.extract_slice" else 1])
+    if op is not None and op.name in (_EXPAND, _COLLAPSE):
+        return _storage(op.operands[0])
+    if op is not None and op.name == REGION and len(op.results) == 1:
+        end = producer(_last(op).operands[0])
+        if end is not None and end.name == "tensor.insert_slice" and end.parent == op:
+            return _storage(end.operands[1])
+    return value
 
 
 def _of_integers(op: ir.Operation) -> bool:

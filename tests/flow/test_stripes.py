@@ -154,7 +154,19 @@ def test_a_dispatch_that_reads_what_it_would_overwrite_has_a_result_of_its_own(
     source = chain(tmp_path, 16)
     program, search = optimized(source, session), partial(find, stripes=4)
     apply_sites(program.module, search, {"stripe at q"})
-    apply_sites(program.module, pad_on_read.find)  # each part reads what it takes the place of
+    assert apply_sites(program.module, pad_on_read.find)  # each part reads what it takes the place of
+    artefact, _ = compiled(program)
+    plain, _ = compiled(optimized(source, session))
+    np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_rows_are_padded_in_copies_of_what_their_dispatches_overwrite(
+    session: Session, tmp_path: Path
+) -> None:
+    source = chain(tmp_path, 1)
+    program, search = optimized(source, session), partial(find, stripes=4)
+    apply_sites(program.module, search, {"stripe at q"})
+    assert apply_sites(program.module, pad_on_read.find) == ["pad-on-read at y"]
     artefact, _ = compiled(program)
     plain, _ = compiled(optimized(source, session))
     np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
