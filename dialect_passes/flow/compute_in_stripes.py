@@ -138,13 +138,20 @@ def _in_parts(plan: StripePlan, stripes: int) -> ir.Value:
 
 
 def _stored_into(insert: ir.Operation) -> ir.Value:
-    """Let a dispatch region store its result where it is inserted, which is no one piece of memory."""
+    """Let a dispatch region store its result where it is inserted, which is no one piece of memory.
+
+    A result that starts from what another dispatch made stays apart: IREE would copy it without workgroups.
+    """
     region = producer(insert.operands[0])
     if region is None or region.name != REGION:
         raise ValueError(f"is no dispatch region's: {insert}")
     block = region.regions[0].blocks[0]
     end = block.operations[len(block.operations) - 1].operation
     part, whole = end.operands[0], insert.operands[1]
+    made = part.owner.operation
+    start = producer(made.operands[len(made.operands) - 1])
+    if start is None or start.block != block or start.name == "tensor.extract_slice":
+        return insert.results[0]
     insert.move_before(end)
     insert.operands[0] = part
     end.operands[0] = insert.results[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -48,21 +49,20 @@ def test_any_choice_computes_the_same(
     assert_same(results(artefact, source), results(plain, source))
 
 
-def chain(folder: Path, group: int) -> SourceModel:
-    """Two convolutions of 16 channels, 3x3 with padding, after one product of each position."""
+def network(
+    folder: Path,
+    nodes: list[onnx.NodeProto],
+    given: list[int],
+    output: str,
+    weights: Mapping[str, tuple[int, ...]],
+) -> SourceModel:
+    """Of an input `x` of a shape, with random weights."""
     random = np.random.default_rng(0)
-    weights = {"a": (16, 2, 1, 1), "b": (16, 16 // group, 3, 3), "c": (16, 16 // group, 3, 3)}
-    nodes = [
-        helper.make_node("Conv", ["x", "a"], ["p"], "p"),
-        helper.make_node("Conv", ["p", "b"], ["q"], "q", group=group, pads=[1, 1, 1, 1]),
-        helper.make_node("Conv", ["q", "c"], ["y"], "y", group=group, pads=[1, 1, 1, 1]),
-        helper.make_node("GlobalAveragePool", ["y"], ["z"], "z"),
-    ]
     graph = helper.make_graph(
         nodes,
         "net",
-        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 2, 16, 16])],
-        [helper.make_tensor_value_info("z", onnx.TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, given)],
+        [helper.make_tensor_value_info(output, onnx.TensorProto.FLOAT, None)],
         [
             numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
             for name, shape in weights.items()
@@ -70,6 +70,18 @@ def chain(folder: Path, group: int) -> SourceModel:
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     return saved(onnx.shape_inference.infer_shapes(model, strict_mode=True), folder)
+
+
+def chain(folder: Path, group: int) -> SourceModel:
+    """Two convolutions of 16 channels, 3x3 with padding, after one product of each position."""
+    weights = {"a": (16, 2, 1, 1), "b": (16, 16 // group, 3, 3), "c": (16, 16 // group, 3, 3)}
+    nodes = [
+        helper.make_node("Conv", ["x", "a"], ["p"], "p"),
+        helper.make_node("Conv", ["p", "b"], ["q"], "q", group=group, pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["q", "c"], ["y"], "y", group=group, pads=[1, 1, 1, 1]),
+        helper.make_node("GlobalAveragePool", ["y"], ["z"], "z"),
+    ]
+    return network(folder, nodes, [1, 2, 16, 16], "z", weights)
 
 
 _CHANNEL, _PADDED = 16 * 16 * 4, 18 * 18 * 4
@@ -106,25 +118,12 @@ def test_rows_overwrite_those_that_no_later_row_reads(session: Session, tmp_path
 
 def far_padded(folder: Path) -> SourceModel:
     """Two products of each position, with more padding around the second one's than a stripe is high."""
-    random = np.random.default_rng(0)
-    weights = {"a": (4, 4, 1, 1), "b": (4, 4, 1, 1)}
     nodes = [
         helper.make_node("Conv", ["x", "a"], ["p"], "p"),
         helper.make_node("Conv", ["p", "b"], ["q"], "q", pads=[0, 0, 8, 8]),
         helper.make_node("Relu", ["q"], ["y"], "y"),
     ]
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 4, 8, 8])],
-        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
-        [
-            numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
-            for name, shape in weights.items()
-        ],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
-    return saved(onnx.shape_inference.infer_shapes(model, strict_mode=True), folder)
+    return network(folder, nodes, [1, 4, 8, 8], "y", {"a": (4, 4, 1, 1), "b": (4, 4, 1, 1)})
 
 
 @pytest.mark.parametrize("site", ["stripe at q", "cascade at q"])
@@ -132,6 +131,21 @@ def test_a_stripe_may_be_all_padding(site: str, session: Session, tmp_path: Path
     source = far_padded(tmp_path)
     program = optimized(source, session)
     assert apply_sites(program.module, partial(find, stripes=8), {site}) == [site]
+    artefact, _ = compiled(program)
+    plain, _ = compiled(optimized(source, session))
+    np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_rows_that_start_from_what_another_dispatch_makes(session: Session, tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "a"], ["p"], "p"),
+        helper.make_node("Conv", ["p", "b", "bias"], ["q"], "q", group=2, pads=[1, 0, 1, 0]),
+        helper.make_node("Conv", ["q", "a"], ["y"], "y"),
+    ]
+    weights = {"a": (4, 4, 1, 1), "b": (4, 2, 3, 1), "bias": (4,)}
+    source = network(tmp_path, nodes, [1, 4, 8, 8], "y", weights)
+    program = optimized(source, session)
+    assert apply_sites(program.module, partial(find, stripes=4), {"stripe at q"})
     artefact, _ = compiled(program)
     plain, _ = compiled(optimized(source, session))
     np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
