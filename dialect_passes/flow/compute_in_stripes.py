@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 
 from serenity_mlir.dialect_passes.flow.form_dispatch_regions import REGION, form
 from serenity_mlir.dialect_passes.flow.hidden_offsets import hide_offsets
+from serenity_mlir.dialect_passes.flow.inits import spread_in_shape
 from serenity_mlir.dialect_passes.flow.interior import Box, put_into
 from serenity_mlir.dialect_passes.flow.slices import Slice, in_order, reductions, whole_slice
 from serenity_mlir.dialect_passes.flow.stripe_plans import (
@@ -96,6 +97,8 @@ def _dispatches(plan: StripePlan, stripes: int) -> int:
 
 def _apply(result: ir.Value, planner: Planner, stripes: int, gone: set[ir.Value]) -> None:
     root = None if result in gone else producer(result)
+    if root is not None:
+        spread_in_shape(root)
     found = None if root is None else whole_slice(root)
     plan = None if found is None else planner(found)
     if root is None or plan is None:

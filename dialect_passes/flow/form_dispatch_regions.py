@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from serenity_mlir.dialect_passes.flow.inits import spread_in_shape
 from serenity_mlir.dialect_passes.flow.interior import filled, interior_of, put_into
 from serenity_mlir.dialect_passes.flow.slices import Slice, reductions, slice_of
 from serenity_mlir.dialect_passes.linalg.quantization import users
@@ -49,6 +50,7 @@ def find(module: ir.Operation) -> Iterator[Site | Refusal]:
 
 def _site(root: ir.Operation) -> Site:
     def apply() -> None:
+        spread_in_shape(root)
         whole = slice_of(root)
         if isinstance(whole, Slice):
             form(whole)

@@ -241,3 +241,68 @@ func.func @padded_to_size(%a: tensor<4x?xf32>, %n: index) -> tensor<4x8xf32> {
   } -> tensor<4x8xf32>
   return %r : tensor<4x8xf32>
 }
+
+// -----
+
+// A bias is spread in the shape of each stripe, in the dispatch of its reduction; no reshape is left between.
+
+#taken = affine_map<(g, o, x, i, k) -> (g, i, x + k)>
+#kernel = affine_map<(g, o, x, i, k) -> (g, o, i, k)>
+#sum = affine_map<(g, o, x, i, k) -> (g, o, x)>
+#channel = affine_map<(c, x) -> (c)>
+#all = affine_map<(c, x) -> (c, x)>
+
+// CHECK-LABEL: func.func @grouped
+// CHECK:         flow.dispatch.region -> (tensor<1x3x8xf32>)
+// CHECK:           %[[B:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<1x3xf32>) outs(%{{.*}} : tensor<1x3x8xf32>)
+// CHECK:           linalg.generic {{.*}} outs(%[[B]] : tensor<1x3x8xf32>)
+// CHECK:         tensor.insert_slice %{{.*}} into %{{.*}}[0, 0, 0] [1, 3, 8] [1, 1, 1]
+func.func @grouped(%a: tensor<2x5x8xf32>) -> tensor<2x3x8xf32> {
+  %w = arith.constant dense<2.0> : tensor<2x3x5x3xf32>
+  %b = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]> : tensor<6xf32>
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %a low[0, 0, 1] high[0, 0, 1] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f32
+  } : tensor<2x5x8xf32> to tensor<2x5x10xf32>
+  %e = tensor.empty() : tensor<6x8xf32>
+  %s = linalg.generic {indexing_maps = [#channel, #all], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<6xf32>) outs(%e : tensor<6x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<6x8xf32>
+  %f = tensor.expand_shape %s [[0, 1], [2]] output_shape [2, 3, 8] : tensor<6x8xf32> into tensor<2x3x8xf32>
+  %r = linalg.generic {indexing_maps = [#taken, #kernel, #sum], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%p, %w : tensor<2x5x10xf32>, tensor<2x3x5x3xf32>) outs(%f : tensor<2x3x8xf32>) {
+  ^bb0(%in: f32, %in_0: f32, %out: f32):
+    %0 = arith.mulf %in, %in_0 : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x3x8xf32>
+  return %r : tensor<2x3x8xf32>
+}
+
+// -----
+
+// What starts from another tensor is not stored into the whole by its own dispatch.
+
+#taken = affine_map<(o, x, c, k) -> (c, x + k)>
+#kernel = affine_map<(o, x, c, k) -> (o, c, k)>
+#sum = affine_map<(o, x, c, k) -> (o, x)>
+
+// CHECK-LABEL: func.func @added_up
+// CHECK:         %[[R:.*]] = flow.dispatch.region -> (tensor<5x4xf32>)
+// CHECK:         tensor.insert_slice %[[R]] into %{{.*}}[0, 0] [5, 4] [1, 1]
+func.func @added_up(%a: tensor<3x8xf32>, %y: tensor<5x8xf32>) -> tensor<5x8xf32> {
+  %w = arith.constant dense<2.0> : tensor<5x3x3xf32>
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %a low[0, 1] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<3x8xf32> to tensor<3x10xf32>
+  %r = linalg.generic {indexing_maps = [#taken, #kernel, #sum], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%p, %w : tensor<3x10xf32>, tensor<5x3x3xf32>) outs(%y : tensor<5x8xf32>) {
+  ^bb0(%in: f32, %in_0: f32, %out: f32):
+    %0 = arith.mulf %in, %in_0 : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<5x8xf32>
+  return %r : tensor<5x8xf32>
+}
