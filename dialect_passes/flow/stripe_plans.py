@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from serenity_mlir.dialect_passes.flow.interior import interior_of
 from serenity_mlir.dialect_passes.flow.slices import (
     FREE,
     Slice,
@@ -194,13 +195,21 @@ def _overwritten_behind(found: Slice, ops: Ops, dim: int) -> tuple[ir.Value, int
     for value in _dying(found, ops, taken[0]):
         one, two = ([part for other, part in data if other == value] for data in taken)
         made = producer(value)
-        copied = made is not None and all(pads_constant(user) for user in users(made))
+        copied = made is not None and all(_always_pads(user, dim) for user in users(made))
         if not copied or len(one) != 1 or len(two) != 1 or one[0] is None or two[0] is None:
             continue
         back = middle - one[0].offset
         if one[0].dim == dim and two[0] == Part(dim, one[0].offset + 1, one[0].size) and back >= 0:
             return value, back
     return None
+
+
+def _always_pads(op: ir.Operation, dim: int) -> bool:
+    """Whether an op is a pad of which each part along a dimension is one, so that it is a copy."""
+    if not pads_constant(op):
+        return False
+    box, shape = interior_of(op), ir.RankedTensorType(op.results[0].type).shape
+    return any(box.sizes[other] < size for other, size in enumerate(shape) if other != dim)
 
 
 def _dying(found: Slice, ops: Ops, data: list[tuple[ir.Value, Part | None]]) -> Iterator[ir.Value]:

@@ -136,6 +136,25 @@ def test_a_stripe_may_be_all_padding(site: str, session: Session, tmp_path: Path
     np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
 
 
+def test_inner_stripes_that_are_not_padded_are_not_copied_as_a_whole(
+    session: Session, tmp_path: Path
+) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "a"], ["p"], "p"),
+        helper.make_node("Conv", ["p", "b"], ["q"], "q", pads=[1, 1]),
+        helper.make_node("Conv", ["q", "a"], ["y"], "y"),
+    ]
+    source = network(tmp_path, nodes, [1, 8, 64], "y", {"a": (8, 8, 1), "b": (8, 8, 3)})
+    program = optimized(source, session)
+    assert apply_sites(program.module, partial(find, stripes=4), {"stripe at q"})
+    artefact, slab = compiled(program)
+    plain, _ = compiled(optimized(source, session))
+    np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
+    assert slab is not None
+    whole, padded = 8 * 64 * 4, 8 * (16 + 2) * 4
+    assert slab <= 2 * whole + padded + 64
+
+
 def test_a_bias_of_groups_is_spread_where_it_is_read(session: Session, tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Conv", ["x", "a"], ["p"], "p"),
