@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 
 from serenity_mlir.dialect_passes.linalg.quantization import producer, users
+from serenity_mlir.dialect_passes.linalg.reach import of_constants
 from serenity_mlir.dialect_passes.linalg.structured import structured
 from serenity_mlir.dialect_passes.linalg.tensor_ops import padding
 from serenity_mlir.dialect_passes.mlir import ir
@@ -164,10 +165,18 @@ def _add_producers(value: ir.Value, inside: set[ir.Operation]) -> None:
     op = producer(value)
     if op is None or op in inside:
         return
-    if op.name in FREE or (is_elementwise(op) and read_by(op) < stored(op)):
+    if op.name in FREE or (is_elementwise(op) and _is_cheaper(op)):
         inside.add(op)
         for operand in op.operands:
             _add_producers(operand, inside)
+
+
+def _is_cheaper(op: ir.Operation) -> bool:
+    """Whether an op is cheaper to compute again than to read: a bias, too, that is spread to one position.
+
+    What is made of constants outside of a dispatch IREE would make when the program is loaded.
+    """
+    return read_by(op) < stored(op) or (read_by(op) == stored(op) and of_constants(op))
 
 
 def read_by(op: ir.Operation) -> int:

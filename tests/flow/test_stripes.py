@@ -155,16 +155,21 @@ def test_inner_stripes_that_are_not_padded_are_not_copied_as_a_whole(
     assert slab <= 2 * whole + padded + 64
 
 
-def test_a_bias_of_groups_is_spread_where_it_is_read(session: Session, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("shape", "kernel"), [((1, 4, 8, 8), (3, 1)), ((1, 4, 8), (3,))])
+def test_a_bias_is_spread_where_it_is_read(
+    shape: tuple[int, ...], kernel: tuple[int, ...], session: Session, tmp_path: Path
+) -> None:
+    group = len(kernel)
+    pads = [side // 2 for side in kernel] * 2
     nodes = [
         helper.make_node("Conv", ["x", "a"], ["p"], "p"),
-        helper.make_node("Conv", ["p", "b", "bias"], ["q"], "q", group=2, pads=[1, 0, 1, 0]),
+        helper.make_node("Conv", ["p", "b", "bias"], ["q"], "q", group=group, pads=pads),
         helper.make_node("Conv", ["q", "a"], ["y"], "y"),
     ]
-    weights = {"a": (4, 4, 1, 1), "b": (4, 2, 3, 1), "bias": (4,)}
-    source = network(tmp_path, nodes, [1, 4, 8, 8], "y", weights)
+    weights = {"a": (4, 4, *[1] * len(kernel)), "b": (4, 4 // group, *kernel), "bias": (4,)}
+    source = network(tmp_path, nodes, list(shape), "y", weights)
     program = optimized(source, session)
-    assert apply_sites(program.module, partial(find, stripes=4), {"stripe at q"})
+    assert apply_sites(program.module, partial(find, stripes=8), {"stripe at q"})
     at_flow = program.fork()
     at_flow.to_phase("flow")
     assert "util.initializer" not in at_flow.text()  # nothing is left to do when it is loaded
