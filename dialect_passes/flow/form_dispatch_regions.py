@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from serenity_mlir.dialect_passes.flow.inits import spread_in_shape
-from serenity_mlir.dialect_passes.flow.interior import filled, interior_of, put_into
+from serenity_mlir.dialect_passes.flow.interior import interior_of, put_into
 from serenity_mlir.dialect_passes.flow.slices import Slice, reductions, slice_of
-from serenity_mlir.dialect_passes.linalg.quantization import users
+from serenity_mlir.dialect_passes.linalg.quantization import producer, users
 from serenity_mlir.dialect_passes.linalg.rewrite import Refusal, Site, apply_sites
-from serenity_mlir.dialect_passes.linalg.tensor_ops import copy_into
+from serenity_mlir.dialect_passes.linalg.tensor_ops import constant, copy_into, empty, fill, padding
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.dialect_passes.pass_base import Pass
 
@@ -62,7 +62,7 @@ def form(whole: Slice) -> ir.Operation:
     """Move a slice into a `flow.dispatch.region`, which stands where its last op stood."""
     last, pad = whole.last, whole.into
     with ir.InsertionPoint(last), last.location:
-        around = None if pad is None else filled(pad, ir.RankedTensorType(pad.results[0].type))
+        around = None if pad is None else _filled(pad)
         region = ir.Operation.create(
             REGION,
             results=[last.results[0].type if around is None else around.type],
@@ -84,3 +84,11 @@ def form(whole: Slice) -> ir.Operation:
         if not users(op):
             op.erase()
     return region
+
+
+def _filled(pad: ir.Operation) -> ir.Value:
+    """A tensor of a pad's size that holds its constant everywhere."""
+    written = producer(padding(pad))
+    if written is None:
+        raise ValueError("pads with no constant")
+    return fill(constant(written.attributes["value"]), empty(ir.RankedTensorType(pad.results[0].type)))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from serenity_mlir.dialect_passes.linalg.quantization import producer
-from serenity_mlir.dialect_passes.linalg.tensor_ops import constant, empty, fill, padding
 from serenity_mlir.dialect_passes.mlir import ir
 
 
@@ -25,14 +23,6 @@ class Box:
 def interior_of(pad: ir.Operation) -> Box:
     """Where a `tensor.pad` of constant sizes puts what it pads."""
     return Box(_numbers(pad, "static_low"), tuple(ir.RankedTensorType(pad.operands[0].type).shape))
-
-
-def filled(pad: ir.Operation, kind: ir.RankedTensorType) -> ir.Value:
-    """A tensor that holds a pad's constant everywhere, at the current insertion point and location."""
-    written = producer(padding(pad))
-    if written is None:
-        raise ValueError("pads with no constant")
-    return fill(constant(written.attributes["value"]), empty(kind))
 
 
 def box_of(op: ir.Operation) -> Box | None:

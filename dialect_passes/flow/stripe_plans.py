@@ -155,9 +155,16 @@ def _is_moved(op: ir.Operation) -> bool:
 
 
 def _data(found: Slice, ops: Ops, dim: int, at: int = 1) -> list[tuple[ir.Value, Part | None]] | None:
-    """What one element along a dimension is computed of, constants apart; None if it cannot be."""
+    """What one element along a dimension is computed of, constants apart; None if it cannot be.
+
+    Nor where one at an end is of padding alone: IREE would compute that when the program is loaded.
+    """
+    value = found.last.results[0]
+    last = ir.RankedTensorType(value.type).shape[dim] - 1
     try:
-        return _varying(reads(found.last.results[0], Part(dim, at, 1), ops))
+        for end in (0, last):
+            list(reads(value, Part(dim, end, 1), ops))
+        return _varying(reads(value, Part(dim, at, 1), ops))
     except NoStripesError:
         return None
 
@@ -255,14 +262,15 @@ def _pieces(item: Structured, loop: int, ops: Ops, extent: int, made: Slice) -> 
     """Into how many equal pieces a loop can be cut, each of a part of what feeds it, and none twice."""
     shape: list[int] = list(ir.RankedTensorType(made.last.results[0].type).shape)
     for units in sorted({size for size in shape if size > 1 and extent % size == 0}, reverse=True):
-        piece = Part(-1, extent // units, extent // units)
+        size = extent // units
         try:
-            needed = iterated(item, loop, piece)[:-1]
-            pairs = [(value, part) for value, part in zip(item.op.operands, needed, strict=False) if part]
-            for value, part in pairs:
-                list(reads(value, part, ops))
+            for start in (0, extent - size, size):
+                needed = iterated(item, loop, Part(-1, start, size))[:-1]
+                pairs = [(value, part) for value, part in zip(item.op.operands, needed, strict=False) if part]
+                for value, part in pairs:
+                    list(reads(value, part, ops))
         except NoStripesError:
             continue
-        if all(part.size == piece.size for _, part in pairs):
+        if all(part.size == size for _, part in pairs):
             return units
     return None

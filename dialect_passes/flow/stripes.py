@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from serenity_mlir.dialect_passes.flow.interior import filled, interior_of
+from serenity_mlir.dialect_passes.flow.interior import interior_of
 from serenity_mlir.dialect_passes.linalg.quantization import producer
 from serenity_mlir.dialect_passes.linalg.slicing import CARRIERS, Part, resized, slice_value, source_dim
 from serenity_mlir.dialect_passes.linalg.structured import Structured, on_operands, structured
@@ -39,7 +39,7 @@ def reads(
 
 def _needed(op: ir.Operation, part: Part) -> list[Part | None]:
     if op.name == _PAD:
-        return [_inner(op, part)[1]]
+        return [inner_part(op, part)[1]]
     if op.name in CARRIERS:
         return [_carried_part(op, part)]
     item = structured(op)
@@ -77,25 +77,19 @@ def _operand_part(op: Structured, operand: int, loop: int, part: Part) -> Part |
     return found
 
 
-def inner_part(pad: ir.Operation, part: Part) -> tuple[int, Part, int] | None:
+def inner_part(pad: ir.Operation, part: Part) -> tuple[int, Part, int]:
     """A part of a pad by constants: the padding before, the part of what is padded, the padding after it.
 
-    None where all of the part is padding.
+    Raises:
+        NoStripesError: All of the part is padding.
     """
     box = interior_of(pad)
     start = part.offset - box.offsets[part.dim]
     end, size = start + part.size, box.sizes[part.dim]
     first, last = max(start, 0), min(end, size)
     if first >= last:
-        return None
-    return first - start, Part(part.dim, first, last - first), end - last
-
-
-def _inner(pad: ir.Operation, part: Part) -> tuple[int, Part, int]:
-    found = inner_part(pad, part)
-    if found is None:
         raise NoStripesError("all padding")
-    return found
+    return first - start, Part(part.dim, first, last - first), end - last
 
 
 def _carried_part(op: ir.Operation, part: Part) -> Part:
@@ -155,9 +149,6 @@ class Striper:
         return on_operands(op, operands if total is None else [*operands[:-1], total], self.before)
 
     def _computed(self, op: ir.Operation, part: Part) -> ir.Value:
-        if op.name == _PAD and inner_part(op, part) is None:
-            with ir.InsertionPoint(self.before), op.location:
-                return filled(op, resized(op.results[0].type, part))
         needed = _needed(op, part)
         item = structured(op)
         if item is not None:
@@ -172,7 +163,7 @@ class Striper:
         if op.name == _EXPAND:
             made.attributes["static_output_shape"] = ir.DenseI64ArrayAttr.get(kind.shape)
         if op.name == _PAD:
-            low, _, high = _inner(op, part)
+            low, _, high = inner_part(op, part)
             for name, count in (("static_low", low), ("static_high", high)):
                 counts = list(ir.DenseI64ArrayAttr(op.attributes[name]))
                 counts[part.dim] = count

@@ -126,14 +126,9 @@ def far_padded(folder: Path) -> SourceModel:
     return network(folder, nodes, [1, 4, 8, 8], "y", {"a": (4, 4, 1, 1), "b": (4, 4, 1, 1)})
 
 
-@pytest.mark.parametrize("site", ["stripe at q", "cascade at q"])
-def test_a_stripe_may_be_all_padding(site: str, session: Session, tmp_path: Path) -> None:
-    source = far_padded(tmp_path)
-    program = optimized(source, session)
-    assert apply_sites(program.module, partial(find, stripes=8), {site}) == [site]
-    artefact, _ = compiled(program)
-    plain, _ = compiled(optimized(source, session))
-    np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
+def test_no_stripe_is_all_padding(session: Session, tmp_path: Path) -> None:
+    program = optimized(far_padded(tmp_path), session)
+    assert apply_sites(program.module, partial(find, stripes=8)) == []
 
 
 def test_inner_stripes_that_are_not_padded_are_not_copied_as_a_whole(
