@@ -97,10 +97,10 @@ def _dispatches(plan: StripePlan, stripes: int) -> int:
 
 def _apply(result: ir.Value, planner: Planner, stripes: int, gone: set[ir.Value]) -> None:
     root = None if result in gone else producer(result)
-    if root is not None:
-        spread_in_shape(root)
-    found = None if root is None else whole_slice(root)
-    plan = None if found is None else planner(found)
+    plan = None if root is None else _planned(root, planner)
+    for item in () if plan is None else plan.slices:
+        spread_in_shape(item.root)
+    plan = None if root is None or plan is None else _planned(root, planner)
     if root is None or plan is None:
         return
     gone |= {item.root.results[0] for item in plan.slices}
@@ -114,6 +114,11 @@ def _apply(result: ir.Value, planner: Planner, stripes: int, gone: set[ir.Value]
     for op in reversed(order):
         if not users(op):
             op.erase()
+
+
+def _planned(root: ir.Operation, planner: Planner) -> StripePlan | None:
+    found = whole_slice(root)
+    return None if found is None else planner(found)
 
 
 def _in_parts(plan: StripePlan, stripes: int) -> ir.Value:

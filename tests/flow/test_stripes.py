@@ -126,6 +126,22 @@ def far_padded(folder: Path) -> SourceModel:
     return network(folder, nodes, [1, 4, 8, 8], "y", {"a": (4, 4, 1, 1), "b": (4, 4, 1, 1)})
 
 
+def test_a_bias_of_what_feeds_a_cascade_is_spread_where_it_is_read(session: Session, tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "a", "bias"], ["p"], "p", group=2),
+        helper.make_node("MaxPool", ["p"], ["y"], "y", kernel_shape=[2, 2], strides=[2, 2]),
+    ]
+    source = network(tmp_path, nodes, [2, 4, 8, 8], "y", {"a": (4, 2, 1, 1), "bias": (4,)})
+    program = optimized(source, session)
+    assert apply_sites(program.module, partial(find, stripes=2), {"cascade at y"})
+    at_flow = program.fork()
+    at_flow.to_phase("flow")
+    assert "util.initializer" not in at_flow.text()
+    artefact, _ = compiled(program)
+    plain, _ = compiled(optimized(source, session))
+    np.testing.assert_allclose(results(artefact, source)[0], results(plain, source)[0], rtol=1e-5, atol=1e-5)
+
+
 def test_no_stripe_is_all_padding(session: Session, tmp_path: Path) -> None:
     program = optimized(far_padded(tmp_path), session)
     assert apply_sites(program.module, partial(find, stripes=8)) == []
