@@ -22,7 +22,7 @@ from serenity_mlir.report import Report
 _LARGEST_WEIGHTS = 110 << 20
 _ALIGNMENT = 64
 # Large networks have choices of minutes: what is tested holds for any set of rewrites.
-_CUT_SHORT = ("--rewrite-limit", "20")
+_CUT_SHORT = ("--rewrite-limit", "5")
 
 
 def _check_bytes(report: Report) -> None:

@@ -44,7 +44,7 @@ def test_results_under_sanitizers(name: str, quantised: bool, tmp_path: Path) ->
     """Padding is read on the way (`--objective memory`), by guards that channels share or do not."""
     target_named("host")
     model, file = chain(name, tmp_path, quantised=quantised), board("host", tmp_path, tiled=True)
-    library = compile_firmware(model, file, tmp_path / "lib", *MEMORY)
+    library = compile_firmware(model, file, tmp_path / "lib", *MEMORY, "--rewrite-limit", "4")
     case, target = reference_case(model, library, "net"), firmware_target(file)
     assert_agrees(run(build(case, target, tmp_path / "b"), target), case)
 
