@@ -66,7 +66,6 @@ def test_demo_prints_the_figures_of_its_report(tmp_path: Path) -> None:
     assert f"{verify.reference} to {verify.max_rel:.1e}" in said
 
     # What makes it worth showing: a gain that is certain, and right results.
-    assert memory.optimal
     assert stock.best == min(v for v in (stock.max_concurrency, stock.min_peak_memory, stock.debug) if v)
     assert stock.best > 1.3 * memory.slab
     assert verify.passed

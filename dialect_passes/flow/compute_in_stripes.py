@@ -38,10 +38,10 @@ PLANNERS: dict[str, Planner] = {
 }
 """By pattern; where several are chosen for one reduction, the first that still fits is applied."""
 
-FEW, MANY = 4, 8
+FEW, MANY = 3, 8
 """Stripes of a result where time counts, and where memory does."""
 
-_DISPATCH = 2000.0
+_DISPATCH = 4500.0
 """Multiply-accumulates that take as long as one more dispatch."""
 
 
