@@ -51,7 +51,7 @@ class ComputeInStripesPass(Pass[list[str]]):
 
     Then a padded copy is never there as a whole, nor is what one reduction makes for another; a result
     takes the place of an operand that is read for the last time, where each of its parts depends on the
-    same part alone. Nothing is computed twice. Belongs right after phase `global-optimization`, before
+    same part alone. No sum is computed twice. Belongs right after phase `global-optimization`, before
     `serenity-form-dispatch-regions`. Integers stay bit-exact; floats may be summed in another order.
     """
 
