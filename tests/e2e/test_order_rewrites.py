@@ -87,7 +87,7 @@ def test_inputs_and_outputs_in_the_arena_count(tmp_path: Path) -> None:
 def test_a_shared_fill_is_made_twice(tmp_path: Path) -> None:
     path = tmp_path / "fill.mlir"
     path.write_text(_SHARED_FILL)
-    artefact, report = compile_model(path, tmp_path)
+    artefact, report = compile_model(path, tmp_path, "--no-rewrite", "--no-regions")
     memory = report.memory
     assert memory.slab is not None
     assert (memory.slab, memory.optimal) == (3 * 64 * 64 * 4, True)
