@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from serenity_mlir.dialect_passes.flow.compute_in_stripes import FEW, MANY
+from serenity_mlir.dialect_passes.flow.compute_in_stripes import FEW, MANY, QUEUED
 from serenity_mlir.pipelines.attempts import crashes, given_up, trying
 from serenity_mlir.pipelines.choose_rewrites import Choice, choose_rewrites
 from serenity_mlir.pipelines.iree_api import Program
@@ -39,6 +39,7 @@ class RewriteOptions:
         exact: Only what leaves results bit-identical.
         balanced: Nothing that is modelled to make an inference more than a tenth slower.
         time_limit: Seconds of processor time for the choice.
+        dispatch: Multiply-accumulates that take as long as one more dispatch.
     """
 
     ops: bool = True
@@ -46,11 +47,13 @@ class RewriteOptions:
     exact: bool = False
     balanced: bool = True
     time_limit: float = 20.0
+    dispatch: float = QUEUED
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """What is asked for, in the order of IREE's phases."""
-        regions = (region_stage(FEW if self.balanced else MANY), DISPATCHES)
+        few = self.balanced and self.dispatch >= QUEUED
+        regions = (region_stage(FEW if few else MANY, self.dispatch), DISPATCHES)
         return (*((REWRITES,) if self.ops else ()), *(regions if self.regions else ()))
 
 

@@ -59,9 +59,15 @@ REWRITES = Stage("input", LINALG_PATTERNS)
 DISPATCHES = Stage("dispatch-creation", DISPATCH_PATTERNS)
 
 
-def region_stage(stripes: int) -> Stage:
-    """The choices of what runs in one dispatch, with results in at most so many stripes."""
-    return Stage(_REGIONS, REGION_PATTERNS, (partial(compute_in_stripes.find, stripes=stripes),))
+def region_stage(stripes: int, dispatch: float) -> Stage:
+    """The choices of what runs in one dispatch, with results in about so many stripes.
+
+    Args:
+        stripes: Parts of a result.
+        dispatch: Multiply-accumulates that take as long as one more dispatch.
+    """
+    in_stripes = partial(compute_in_stripes.find, stripes=stripes, dispatch=dispatch)
+    return Stage(_REGIONS, REGION_PATTERNS, (in_stripes,))
 
 
 @dataclass(frozen=True, slots=True)

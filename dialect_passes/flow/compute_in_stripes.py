@@ -41,8 +41,8 @@ PLANNERS: dict[str, Planner] = {
 FEW, MANY = 3, 8
 """Stripes of a result where time counts, and where memory does."""
 
-_DISPATCH = 4500.0
-"""Multiply-accumulates that take as long as one more dispatch."""
+QUEUED = 4500.0
+"""Multiply-accumulates that take as long as one more dispatch of IREE's runtime."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,14 @@ class ComputeInStripesPass(Pass[list[str]]):
         return apply_sites(module, partial(find, stripes=self.stripes))
 
 
-def find(module: ir.Operation, *, stripes: int = FEW) -> Iterator[Site]:
-    """Reductions that can be computed in stripes, the last one first: it takes those that feed it along."""
+def find(module: ir.Operation, *, stripes: int = FEW, dispatch: float = QUEUED) -> Iterator[Site]:
+    """Reductions that can be computed in stripes, the last one first: it takes those that feed it along.
+
+    Args:
+        module: Where to look.
+        stripes: Parts of a result, about as many.
+        dispatch: Multiply-accumulates that take as long as one more dispatch.
+    """
     gone: set[ir.Value] = set()  # results: of an op that was erased nothing can be asked
     for root in reversed(list(reductions(module))):
         found = whole_slice(root)
@@ -80,7 +86,7 @@ def find(module: ir.Operation, *, stripes: int = FEW) -> Iterator[Site]:
             exact = all(_of_integers(item.root) for item in plan.slices)
             apply = partial(_apply, root.results[0], PLANNERS[pattern], stripes, gone)
             along = tuple(item.root for item in plan.slices[1:])
-            yield Site(pattern, root, exact, apply, _DISPATCH * _dispatches(plan, stripes), along)
+            yield Site(pattern, root, exact, apply, dispatch * _dispatches(plan, stripes), along)
 
 
 def _of_integers(op: ir.Operation) -> bool:

@@ -36,6 +36,8 @@ _C_KEYWORDS = {
 }  # fmt: skip
 # IREE's own default, which code generation assumes of every buffer.
 _ALIGNMENT = 64
+# Multiply-accumulates that take as long as one more dispatch, which is a call of a function (decision 0105).
+_CALL = 540.0
 _FLAGS = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -115,6 +117,7 @@ def build_firmware(
                 phase="hal",
                 target=target.name,
                 iree_flags=flags,
+                rewrite=replace(options.rewrite, dispatch=_CALL),
                 stream=stream,
                 symbol=name,
             ),
