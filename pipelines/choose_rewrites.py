@@ -12,7 +12,8 @@ from itertools import zip_longest
 from time import process_time
 
 from serenity_mlir.pipelines.choose_stripes import striped
-from serenity_mlir.pipelines.rewrite_trials import NONE, Considered, Keys, Price, Trials
+from serenity_mlir.pipelines.rewrite_stages import NONE, Keys
+from serenity_mlir.pipelines.rewrite_trials import Considered, Price, Trials
 from serenity_mlir.report import OUT_OF_TIME
 from serenity_mlir.subsets import EXHAUSTIVE, best_subset, shrunk
 

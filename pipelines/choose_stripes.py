@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from time import process_time
 
 from serenity_mlir.dialect_passes.flow.compute_in_stripes import PLANNERS
-from serenity_mlir.pipelines.rewrite_trials import Keys, Trials
+from serenity_mlir.pipelines.rewrite_stages import Keys
+from serenity_mlir.pipelines.rewrite_trials import Trials
 from serenity_mlir.subsets import shrunk
 
 _STEP = 0.85

@@ -14,14 +14,8 @@ from serenity_mlir.pipelines.iree_types import CompilerError
 from serenity_mlir.pipelines.lower import Lowered, lower_to
 from serenity_mlir.pipelines.lower_stream import StreamOptions
 from serenity_mlir.pipelines.phases import PHASES
-from serenity_mlir.pipelines.rewrite_trials import (
-    DISPATCHES,
-    REWRITES,
-    Keys,
-    Stage,
-    Trials,
-    region_stage,
-)
+from serenity_mlir.pipelines.rewrite_stages import DISPATCHES, REWRITES, Keys, Stage, region_stage
+from serenity_mlir.pipelines.rewrite_trials import Trials
 
 _ATTEMPTS = 4
 """How often sites that IREE cannot compile are left out and others chosen, before all are left alone."""

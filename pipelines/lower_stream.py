@@ -8,11 +8,10 @@ running the lowered ops on symbolic memory before IREE goes on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
-from serenity_mlir.dialect_passes.flow.hidden_offsets import RevealOffsetsPass
 from serenity_mlir.dialect_passes.flow.locate_dispatches import StripDispatchLocationsPass
 from serenity_mlir.dialect_passes.stream.io_sizes import IoSizes, io_sizes
 from serenity_mlir.dialect_passes.stream.layout_slices import LayoutSlicesPass, RegionPlan
@@ -24,48 +23,38 @@ from serenity_mlir.dialect_passes.stream.schedule_execution import (
     RegionSchedule,
     ScheduleExecutionPass,
 )
-from serenity_mlir.dialect_passes.stream.separate_results import SeparateResultsPass
-from serenity_mlir.dialect_passes.stream.serialize import SerializePass, StripSerializePass
 from serenity_mlir.dialect_passes.stream.slab import allocations, slab
 from serenity_mlir.dialect_passes.stream.source_nodes import region_sources
 from serenity_mlir.dialect_passes.stream.symbolic import check_layout, check_order
 from serenity_mlir.dialect_passes.stream.whole_arena import WholeArena
-from serenity_mlir.liveness import live_bytes, live_ranges
 from serenity_mlir.pipelines.dump_statistics import dump_statistics
 from serenity_mlir.pipelines.footprint import Layout, bound, footprint
 from serenity_mlir.pipelines.io_arena import WholeFootprint, whole_footprint
-from serenity_mlir.pipelines.iree_api import Program, Session
-from serenity_mlir.pipelines.iree_types import quoted
+from serenity_mlir.pipelines.iree_api import Program
 from serenity_mlir.pipelines.order_execution import order_execution
+from serenity_mlir.pipelines.stream_pipelines import (
+    ALLOCATE,
+    CLEAN_UP,
+    CMD,
+    OPTIMIZE,
+    TENSOR,
+    VERIFY,
+    measured_stock,
+    place_results,
+    started,
+    stock_figures,
+)
+from serenity_mlir.pipelines.stream_warnings import stream_warnings
 from serenity_mlir.report import Footprint, Rewrite, Stock
 from serenity_mlir.schedulers import DEFAULT_METHOD
-from serenity_mlir.sizes import counted, size_text
 from serenity_mlir.timeline import Source
 
-_TENSOR = "iree-stream-tensor-transformation-pipeline"
-_ASYNC = "iree-stream-async-transformation-pipeline"
-_ALLOCATE = "iree-stream-schedule-allocation"
-_CMD = "iree-stream-cmd-transformation-pipeline"
-_OPTIMIZE = "iree-stream-optimization-pipeline"
-# What IREE's driver runs before the first and after the last of its pipelines.
-_VERIFY = "iree-util-verify-initialization-order"
-_CLEAN_UP = "iree-stream-cleanup-pipeline,symbol-dce"
 # Shares of the time limit for the arena of file order and for ours, which also gets what is left over.
 _FILE_PLAN, _PLAN = 0.1, 0.25
 _NOT_IN_ARENA = (
     "inputs and outputs are counted apart: outside of its regions the program has control flow, state or "
     "sizes that are no constants, or it has no region"
 )
-# Favors with which ops may be regrouped into concurrent waves.
-_CONCURRENT = ("max-concurrency", "min-peak-memory")
-# Session flags that IREE's own driver hands to these pipelines as options.
-_OPTIONS = {
-    "optimize-bindings": "iree-scheduling-optimize-bindings",
-    "initialization-mode": "iree-scheduling-initialization-mode",
-    "parameter-encoder-mode": "iree-parameter-encoder-mode",
-    "parameter-encoder-output-file": "iree-parameter-encoder-output-file",
-    "parameter-encoder-output-scope": "iree-parameter-encoder-output-scope",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +150,11 @@ def lower_stream(
         CompilerError: IREE failed.
         CheckFailed: A check disproved what we did; nothing is emitted then.
     """
-    run = _started(program)
-    program.run(_VERIFY)
-    run(program, _TENSOR)
-    stock = _measured_stock(program, unchanged, run) if options.compare_stock else {}
-    _place_results(program, run)
+    run = started(program)
+    program.run(VERIFY)
+    run(program, TENSOR)
+    stock = measured_stock(program, unchanged, run) if options.compare_stock else {}
+    place_results(program, run)
     io = io_sizes(program.module)
 
     progress("schedule")
@@ -174,8 +163,8 @@ def lower_stream(
     schedules, rewrites = order_execution(program.module, _scheduling(options))
     schedule_seconds = perf_counter() - began
     sources, file_sources = _sources(program), _sources(reference)
-    run(reference, _ALLOCATE)
-    run(program, _ALLOCATE)
+    run(reference, ALLOCATE)
+    run(program, ALLOCATE)
     unchecked = len(regions(program.module, "stream.cmd.execute")) - check_order(
         reference.module, program.module
     )
@@ -206,14 +195,14 @@ def lower_stream(
         file_order, final, least = whole.file_order, whole.final, whole.bound
     arena_seconds = perf_counter() - began
     if options.compare_stock and unchanged is None:
-        run(reference, _CMD)
+        run(reference, CMD)
         stock["debug"] = slab(reference.module).model
 
     progress("compile with IREE")
-    run(program, _CMD)
+    run(program, CMD)
     dump_statistics(program)
-    run(program, _OPTIMIZE)
-    program.run(_CLEAN_UP)
+    run(program, OPTIMIZE)
+    program.run(CLEAN_UP)
     program.reached("stream")
     return StreamResult(
         schedules=tuple(schedules),
@@ -228,11 +217,11 @@ def lower_stream(
         arenas={} if whole is None else whole.arenas,
         planned=planned,
         bound=least,
-        stock=_stock(stock) if options.compare_stock else None,
+        stock=stock_figures(stock) if options.compare_stock else None,
         io=io,
         schedule_seconds=schedule_seconds,
         arena_seconds=arena_seconds,
-        warnings=tuple(_warnings(schedules, plans, unchecked)),
+        warnings=tuple(stream_warnings(schedules, plans, unchecked)),
         notes=(_NOT_IN_ARENA,) if options.io == ARENA and whole is None else (),
     )
 
@@ -256,12 +245,12 @@ def predict(program: Program, options: StreamOptions) -> Prediction:
     Raises:
         CompilerError: IREE failed.
     """
-    run = _started(program)
-    run(program, _TENSOR)
-    _place_results(program, run)
+    run = started(program)
+    run(program, TENSOR)
+    place_results(program, run)
     weights = io_sizes(program.module).weights
     schedules, _ = order_execution(program.module, _scheduling(options))
-    run(program, _ALLOCATE)
+    run(program, ALLOCATE)
     limit = _PLAN * options.time_limit
     if options.io == ARENA:
         whole = _whole(schedules, program, options)
@@ -293,98 +282,3 @@ def _scheduling(options: StreamOptions) -> ScheduleExecutionPass:
         io=options.io,
         method=options.method,
     )
-
-
-def _place_results(program: Program, run: _Runner) -> None:
-    """IREE's async pipeline, one op at a time, which decides what is in place; what it must not be is not."""
-    SerializePass().apply(program.module)
-    run(program, _ASYNC)
-    SeparateResultsPass().apply(program.module)
-    StripSerializePass().apply(program.module)
-
-
-def _started(program: Program) -> _Runner:
-    """What runs pipelines on a program whose executables are told apart: offsets need not be hidden now."""
-    RevealOffsetsPass().apply(program.module)
-    return _Runner(program.session)
-
-
-class _Runner:
-    """Runs a stream pipeline with the options that IREE's driver would give it."""
-
-    def __init__(self, session: Session) -> None:
-        given = {key: session.flag(flag) for key, flag in _OPTIONS.items()}
-        self.options = " ".join(f"{key}={quoted(value)}" for key, value in given.items() if value)
-
-    def __call__(self, program: Program, pipeline: str) -> None:
-        program.run(pipeline if pipeline == _ALLOCATE else f"{pipeline}{{{self.options}}}")
-
-
-def _measured_stock(program: Program, unchanged: Program | None, run: _Runner) -> dict[str, int | None]:
-    """Of the program without rewrites; favor "debug" comes for nothing later on where that is the program."""
-    if unchanged is None:
-        return _stock_slabs(program, run, _CONCURRENT)
-    run(unchanged, _TENSOR)
-    return _stock_slabs(unchanged, run, (*_CONCURRENT, "debug"))
-
-
-def _stock_slabs(program: Program, run: _Runner, favors: Sequence[str]) -> dict[str, int | None]:
-    """What stock IREE allocates under each partitioning favor."""
-    found: dict[str, int | None] = {}
-    for favor in favors:
-        fork = program.fork()
-        SerializePass(favor=favor).apply(fork.module)
-        run(fork, _ASYNC)
-        StripSerializePass().apply(fork.module)
-        run(fork, _CMD)
-        found[favor] = slab(fork.module).model
-        fork.close()
-    return found
-
-
-def _stock(found: dict[str, int | None]) -> Stock:
-    known = [value for value in found.values() if value is not None]
-    return Stock(
-        max_concurrency=found["max-concurrency"],
-        min_peak_memory=found["min-peak-memory"],
-        debug=found["debug"],
-        best=min(known) if len(known) == len(found) else None,
-    )
-
-
-def _warnings(schedules: list[RegionSchedule], plans: list[RegionPlan], unchecked: int) -> list[str]:
-    out = [
-        f"region {item.region} is in its own order: {item.left_alone}"
-        for item in schedules
-        if item.left_alone
-    ]
-    moved = [
-        item
-        for item in schedules
-        if item.schedule and item.graph and (item.original or item.graph.file_order != item.schedule.order)
-    ]
-    if unchecked and moved:
-        out.append(
-            f"the check of orders does not follow calls and collectives, and {unchecked} of "
-            f"{counted(len(schedules), 'region')} {'has' if unchecked == 1 else 'have'} them: that the new "
-            "order computes the same rests on the scheduler alone there"
-        )
-    peaks = {item.name: item.peak for item in plans if item.plan is not None and item.kind == "slab"}
-    for item in schedules:
-        packed = peaks.get(item.region)
-        own = _own_peak(item)
-        if own is not None and packed is not None and packed != own:
-            out.append(
-                f"region {item.region}: the schedule was chosen for a peak of {size_text(own)}, "
-                f"but IREE packs {size_text(packed)}: the order is legal, its optimality is not proven"
-            )
-    return out
-
-
-def _own_peak(item: RegionSchedule) -> int | None:
-    """The peak of a region's own storage."""
-    if item.schedule is None or item.graph is None:
-        return None
-    ranges = live_ranges(item.graph, item.schedule.order)
-    own = ranges[: len(ranges) - len(item.held or ())]
-    return max(live_bytes(own, len(item.schedule.order)), default=0)

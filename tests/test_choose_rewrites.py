@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from serenity_mlir.pipelines.choose_rewrites import choose_rewrites
-from serenity_mlir.pipelines.rewrite_trials import NONE, Keys, Trials
+from serenity_mlir.pipelines.rewrite_stages import NONE, Keys
+from serenity_mlir.pipelines.rewrite_trials import Trials
 from serenity_mlir.report import OUT_OF_TIME
 
 REWRITES = ["split at a", "narrow at b"]

@@ -24,7 +24,8 @@ from serenity_mlir.pipelines.importing.to_mlir import import_onnx
 from serenity_mlir.pipelines.iree_api import Program, Session
 from serenity_mlir.pipelines.lower_rewritten import RewriteOptions
 from serenity_mlir.pipelines.lower_stream import StreamOptions
-from serenity_mlir.pipelines.rewrite_trials import Stage, Trials
+from serenity_mlir.pipelines.rewrite_stages import Stage
+from serenity_mlir.pipelines.rewrite_trials import Trials
 from serenity_mlir.pipelines.rom import rom
 from serenity_mlir.pipelines.targets import compiler_flags
 from serenity_mlir.report import Grown

@@ -25,7 +25,8 @@ from serenity_mlir.pipelines.iree_api import Program, Session
 from serenity_mlir.pipelines.lower import lower_to
 from serenity_mlir.pipelines.lower_rewritten import RewriteOptions, RewrittenLowering
 from serenity_mlir.pipelines.lower_stream import StreamOptions
-from serenity_mlir.pipelines.rewrite_trials import NONE, Keys, Stage, Trials
+from serenity_mlir.pipelines.rewrite_stages import NONE, Keys, Stage
+from serenity_mlir.pipelines.rewrite_trials import Trials
 from serenity_mlir.pipelines.targets import compiler_flags
 
 CONST_EVAL = "iree-opt-const-eval"
