@@ -53,7 +53,7 @@ _COMMON = (
         type=click.Choice(["balanced", "memory"]),
         default="balanced",
         show_default=True,
-        help="Rewrites may slow an inference by a tenth, as modelled; or the least memory at any price.",
+        help="Rewrites may slow an inference by a tenth at most; or the least memory at any price.",
     ),
     click.option("--exact", is_flag=True, help="Only rewrites that leave results bit-identical."),
     click.option(
