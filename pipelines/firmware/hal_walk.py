@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 
 from serenity_mlir.dialect_passes.mlir import ir
 from serenity_mlir.errors import SerenityError
-from serenity_mlir.pipelines.firmware.hal_commands import COMMANDS, QUEUE, bytes_of, integer
+from serenity_mlir.pipelines.firmware.hal_commands import COMMANDS, QUEUE
+from serenity_mlir.pipelines.firmware.hal_objects import OBJECTS
 from serenity_mlir.pipelines.firmware.hal_values import (
     Argument,
     Bytes,
-    File,
-    Function,
     RawCommand,
     Storage,
     Token,
@@ -180,6 +179,8 @@ class _Walker:
             made = COMMANDS[op.name](op, given)
         elif op.name in QUEUE:
             made = QUEUE[op.name](op, given, self.target)
+        elif op.name in OBJECTS:
+            made = OBJECTS[op.name](op, given, self.refusal)
         elif op.name in _HOST:
             made = _HOST[op.name](self, op, given)
         else:
@@ -239,94 +240,11 @@ class _Walker:
         return [int(attribute.value)]
 
 
-def _buffer_constant(_walker: _Walker, op: ir.Operation, _given: list[Value]) -> list[Value]:
-    return [op]
-
-
-def _element_type(_walker: _Walker, op: ir.Operation, _given: list[Value]) -> list[Value]:
-    return [str(ir.TypeAttr(op.attributes["type"]).value)]
-
-
-def _assert_view(walker: _Walker, op: ir.Operation, given: list[Value]) -> list[Value]:
-    view, element, _, *shape = given
-    if isinstance(view, Argument):
-        view.shape = tuple(integer(op, size) for size in shape)
-        view.element = str(element)
-        return []
-    raise walker.refusal(op)
-
-
-def _assert_buffer(_walker: _Walker, op: ir.Operation, given: list[Value]) -> list[Value]:
-    storage = bytes_of(op, given[0]).storage
-    storage.size = max(storage.size or 0, integer(op, given[2]))
-    return []
-
-
-def _view_buffer(walker: _Walker, op: ir.Operation, given: list[Value]) -> list[Value]:
-    if isinstance(given[0], Argument):
-        return [Bytes(given[0].storage, 0, given[0].storage.size)]
-    if isinstance(given[0], View):
-        return [given[0].bytes]
-    raise walker.refusal(op)
-
-
-def _create_view(_walker: _Walker, op: ir.Operation, given: list[Value]) -> list[Value]:
-    base = bytes_of(op, given[0])
-    offset, length = integer(op, given[1]), integer(op, given[2])
-    shape = tuple(integer(op, size) for size in given[5:])
-    return [View(Bytes(base.storage, base.offset + offset, length), shape, str(given[3]))]
-
-
-def _subspan(_walker: _Walker, op: ir.Operation, given: list[Value]) -> list[Value]:
-    base = bytes_of(op, given[0])
-    return [Bytes(base.storage, base.offset + integer(op, given[1]), integer(op, given[2]))]
-
-
-def _import(walker: _Walker, op: ir.Operation, given: list[Value]) -> list[Value]:
-    source = given[4]
-    if not isinstance(source, ir.Operation):
-        raise walker.refusal(op)
-    offset, length = integer(op, given[5]), integer(op, given[6])
-    return [1, Bytes(Storage("constant", None, constant=source), offset, length)]
-
-
-def _file(walker: _Walker, op: ir.Operation, given: list[Value]) -> list[Value]:
-    if not isinstance(given[2], ir.Operation):
-        raise walker.refusal(op)
-    return [File(given[2])]
-
-
-def _lookup(_walker: _Walker, op: ir.Operation, _given: list[Value]) -> list[Value]:
-    *_, name = ir.SymbolRefAttr(op.attributes["entry_point"]).value
-    return [Function(name)]
-
-
-def _await(_walker: _Walker, _op: ir.Operation, _given: list[Value]) -> list[Value]:
-    return [0]
-
-
-def _same(_walker: _Walker, _op: ir.Operation, given: list[Value]) -> list[Value]:
-    return given
-
-
 _HOST: dict[str, Callable[[_Walker, ir.Operation, list[Value]], list[Value]]] = {
     "arith.constant": _Walker.constant,
-    "arith.index_cast": _same,
-    "util.optimization_barrier": _same,
     "util.global.load": _Walker.load,
     "util.global.store": _Walker.store,
     "util.call": _Walker.call,
-    "util.buffer.constant": _buffer_constant,
-    "hal.element_type": _element_type,
-    "hal.buffer_view.assert": _assert_view,
-    "hal.buffer.assert": _assert_buffer,
-    "hal.buffer_view.buffer": _view_buffer,
-    "hal.buffer_view.create": _create_view,
-    "hal.buffer.subspan": _subspan,
-    "hal.allocator.import": _import,
-    "hal.ex.file.from_memory": _file,
-    "hal.executable.lookup.function": _lookup,
-    "hal.fence.await": _await,
 }
 
 
