@@ -22,7 +22,7 @@ from serenity_mlir.pipelines.rom import exceeds
 _KEPT = 3
 """Copies that are kept for each stage."""
 
-_TOLERATED = 0.08
+_TOLERATED = 0.085
 """How much slower a network may get, by what is modelled: measured, that is a tenth (decision 0104)."""
 
 _BOUND_LIMIT = 0.2
@@ -207,7 +207,7 @@ class Trials:
             self.arenas[keys] = self.arena(NONE)
             self.hopeless |= keys if len(keys) == 1 else NONE
         if keys not in self.arenas and self.balanced and keys and self.latency(keys) > 1 + _TOLERATED:
-            times = f"{self.latency(keys):.2f} times as long, above {1 + _TOLERATED:.2f}"
+            times = f"{self.latency(keys):.3f} times as long, above {1 + _TOLERATED:.3f}"
             self.faults[keys] = f"it is modelled to take {times}; --objective memory allows it"
             self.arenas[keys] = float("inf")
         crash = next((item for item in self.crashed if item.suspects <= keys), None)
