@@ -35,6 +35,7 @@ PASSES: dict[str, str] = {
     "serenity-rechain-updates": f"{_PASSES}.stream.rechain_updates:RechainUpdatesPass",
     "serenity-rematerialize-splats": f"{_PASSES}.stream.rematerialize_splats:RematerializeSplatsPass",
     "serenity-schedule-execution": f"{_PASSES}.stream.schedule_execution:ScheduleExecutionPass",
+    "serenity-preserve-values": f"{_PASSES}.stream.preserve_values:PreserveValuesPass",
     "serenity-separate-results": f"{_PASSES}.stream.separate_results:SeparateResultsPass",
     "serenity-serialize": f"{_PASSES}.stream.serialize:SerializePass",
     "serenity-strip-serialize": f"{_PASSES}.stream.serialize:StripSerializePass",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from serenity_mlir.dialect_passes.flow.hidden_offsets import RevealOffsetsPass
+from serenity_mlir.dialect_passes.stream.preserve_values import PreserveValuesPass
 from serenity_mlir.dialect_passes.stream.separate_results import SeparateResultsPass
 from serenity_mlir.dialect_passes.stream.serialize import SerializePass, StripSerializePass
 from serenity_mlir.dialect_passes.stream.slab import slab
@@ -37,6 +38,7 @@ def place_results(program: Program, run: Runner) -> None:
     SerializePass().apply(program.module)
     run(program, ASYNC)
     SeparateResultsPass().apply(program.module)
+    PreserveValuesPass().apply(program.module)
     StripSerializePass().apply(program.module)
 
 

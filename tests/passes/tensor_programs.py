@@ -103,19 +103,30 @@ _VIEWS = ("flatten", "unflatten")
 def programs(
     draw: st.DrawFn, min_steps: int = 1, max_steps: int = 9, overwrite_arguments: bool = True
 ) -> Program:
-    """Programs in which every result is live or dead, shared or not, overwritten or not."""
+    """Programs in which every result is live or dead, shared or not, overwritten or not.
+
+    Without `overwrite_arguments` those that IREE gets wrong are left out: nothing updates an argument, or
+    what a branch reads or yields (decisions 0103 and 0107).
+    """
     steps: list[Step] = []
     by_type: dict[str, list[int]] = {"T": [0, 1], "F": [], "S": []}
-    shown = {0, 1}  # arguments and views of them
+    shown = {0, 1}  # arguments, what branches read and yield, and views of them: IREE may overwrite them
+    written: set[int] = set()
     for number in range(draw(st.integers(min_steps, max_steps))):
         targets = [value for value in by_type["T"] if overwrite_arguments or value not in shown]
         kinds = [
             kind
             for kind, reads in _READS.items()
-            if all(by_type[needed] for needed in reads) and (targets or kind not in _UPDATES)
+            if all(by_type[needed] for needed in reads)
+            and (targets or kind not in _UPDATES)
+            and (overwrite_arguments or kind != "branch" or set(by_type["T"]) - written)
         ]
         kind = draw(st.sampled_from(kinds))
-        reads = tuple(draw(st.sampled_from(by_type[needed])) for needed in _READS[kind])
+        hidden = written if kind == "branch" and not overwrite_arguments else set()
+        readable = {
+            name: [value for value in values if value not in hidden] for name, values in by_type.items()
+        }
+        reads = tuple(draw(st.sampled_from(readable[needed])) for needed in _READS[kind])
         into = None
         if kind in ("fill", "add", "mul"):
             into = draw(st.sampled_from([EMPTY, EMPTY, *targets]))
@@ -125,6 +136,10 @@ def programs(
         steps.append(Step(kind, reads, into, result))
         new = number + len(ARGUMENTS)
         by_type[result].append(new)
+        if into is not None:
+            written.add(into)
+        if kind == "branch":
+            shown |= {new, *reads}
         if kind in _VIEWS and reads[0] in shown:
             shown.add(new)
     last = len(steps) + len(ARGUMENTS) - 1
