@@ -39,14 +39,14 @@ class Ended:
     seconds: float
 
 
-def forked(job: Callable[[], int], folder: Path) -> Ended:
+def forked(job: Callable[[], int], folder: Path, seconds: float = SECONDS) -> Ended:
     """Run `job` in a fork of this process; its temporary files and notes go to `folder`."""
     log = folder / "log"
     began = time.perf_counter()
     child = os.fork()
     if not child:
         _be_child(job, folder, log)
-    status = _wait(child, began + SECONDS)
+    status = _wait(child, began + seconds)
     return Ended(status, log.read_text(errors="replace") if log.exists() else "", time.perf_counter() - began)
 
 

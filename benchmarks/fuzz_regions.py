@@ -1,12 +1,13 @@
 """Compiles random networks with dispatch regions and without: equal results, and never a larger slab.
 
-    python benchmarks/fuzz_regions.py --count 200 --seed 1 [--only 17] [--any]
+    python benchmarks/fuzz_regions.py --count 200 --seed 1 [--only 17] [--any] [--varied]
 
 Each network is compiled in a process forked from a warm one, under each objective in turn. Results are those
 of the network without regions: to the bit where it is quantised, to 1e-5 of the largest where of floats.
 What differs, is larger, or fails only with regions is listed, and the exit status is 1. Stripes are among
 what is chosen. With `--any`, random sets of all sites are applied instead of those that save memory: then
-arenas may grow, and IREE may refuse.
+arenas may grow, and IREE may refuse. `--varied` draws the networks of varied_networks.py, those of 16 bits to
+a step of theirs.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 import onnx
 from fuzz_process import forked
 from region_networks import network
+from varied_networks import varied_network
 
 from serenity_mlir.dialect_passes.linalg.rewrite import Find, Site, apply_sites, keyed
 from serenity_mlir.dialect_passes.mlir import ir
@@ -44,15 +46,17 @@ from serenity_mlir.pipelines.verify import random_inputs, run_compiled
 _SECONDS = 3.0
 """For the choice."""
 _FLOATS = 1e-5
+_STEP_OF_16 = 1e-3
 _SHARES = (0.5, 0.8, 1.0)
 """Of the sites of a phase, where any are applied."""
 _WORDS = 300
+_KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
 
 
-def trial(number: int, folder: Path, *, of_any: bool = False) -> dict[str, Any]:
+def trial(number: int, folder: Path, *, of_any: bool = False, varied: bool = False) -> dict[str, Any]:
     """Compile one network with and without regions; the record of it."""
     path = folder / "net.onnx"
-    model = network(number)
+    model = varied_network(number) if varied else network(number)
     onnx.save(model, path)
     if of_any:
         return _trial_of_any(number, model, path)
@@ -73,7 +77,7 @@ def trial(number: int, folder: Path, *, of_any: bool = False) -> dict[str, Any]:
 def _trial_of_any(number: int, model: onnx.ModelProto, path: Path) -> dict[str, Any]:
     """Compile a network with random sets of sites, and without any."""
     rng = random.Random(number)  # noqa: S311  (to be repeated)
-    session, source = Session(compiler_flags("generic", ())), load_model(path)
+    session, source = Session(compiler_flags("generic", (_KEEP_F64,))), load_model(path)
     found, slabs = [], []
     patterns: set[str] = set()
     for stages in ((), RewriteOptions(balanced=rng.random() < _SHARES[0]).stages):
@@ -108,7 +112,8 @@ def _applied(module: ir.Operation, finds: Sequence[Find], rng: random.Random) ->
 
 def _is_right(worst: float, model: onnx.ModelProto) -> bool:
     quantised = any(node.op_type == "QuantizeLinear" for node in model.graph.node)
-    return worst <= (0 if quantised else _FLOATS)
+    of_floats = model.graph.name.endswith("int16")  # IREE computes them so, and then rounds
+    return worst <= (_STEP_OF_16 if of_floats else 0 if quantised else _FLOATS)
 
 
 def _slab(compiled: Compiled) -> int:
@@ -130,13 +135,13 @@ def _results(artefact: bytes, source: SourceModel) -> list[Any]:
     return run_compiled(artefact, source.outputs, list(random_inputs(source.inputs).values()))
 
 
-def _contained(number: int, *, of_any: bool) -> dict[str, Any]:
+def _contained(number: int, *, of_any: bool, varied: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder = Path(name)
         record = folder / "record.json"
 
         def job() -> int:
-            record.write_text(json.dumps(trial(number, folder, of_any=of_any)))
+            record.write_text(json.dumps(trial(number, folder, of_any=of_any, varied=varied)))
             return 0
 
         ended = forked(job, folder)
@@ -154,6 +159,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="try one network and print its record")
     parser.add_argument("--any", action="store_true", help="apply random sites, not those that save memory")
+    parser.add_argument("--varied", action="store_true", help="networks of all kinds of layers")
     given = parser.parse_args()
     began = time.perf_counter()
     numbers = (
@@ -163,7 +169,7 @@ def main() -> int:
     )
     records = []
     for number in numbers:
-        records.append(_contained(number, of_any=given.any))
+        records.append(_contained(number, of_any=given.any, varied=given.varied))
         if given.only is not None or records[-1]["outcome"] != "equal":
             print(json.dumps(records[-1]), flush=True)
     outcomes = [record["outcome"] for record in records]
