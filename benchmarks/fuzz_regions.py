@@ -51,6 +51,7 @@ _SHARES = (0.5, 0.8, 1.0)
 """Of the sites of a phase, where any are applied."""
 _WORDS = 300
 _KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
+"""As `compile_model` asks for where inputs or outputs are of f64."""
 
 
 def trial(number: int, folder: Path, *, of_any: bool = False, varied: bool = False) -> dict[str, Any]:
@@ -77,7 +78,8 @@ def trial(number: int, folder: Path, *, of_any: bool = False, varied: bool = Fal
 def _trial_of_any(number: int, model: onnx.ModelProto, path: Path) -> dict[str, Any]:
     """Compile a network with random sets of sites, and without any."""
     rng = random.Random(number)  # noqa: S311  (to be repeated)
-    session, source = Session(compiler_flags("generic", (_KEEP_F64,))), load_model(path)
+    flags = (_KEEP_F64,) if model.graph.name.endswith("float64") else ()
+    session, source = Session(compiler_flags("generic", flags)), load_model(path)
     found, slabs = [], []
     patterns: set[str] = set()
     for stages in ((), RewriteOptions(balanced=rng.random() < _SHARES[0]).stages):
