@@ -35,13 +35,17 @@ func.func @product(%a: tensor<16x24x24xi8>, %b: tensor<32x16xi8>) -> tensor<32x2
 #rows = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<ConvTileAndDecomposeExpert>>
 #info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>
 
-// A window: columns where IREE takes a convolution apart (of 7, all), and output channels where it does not.
+// A window, of which a row is a step of the sum: where IREE takes a convolution apart, what registers hold with the fewest
+// loads (7 columns of floats, 4 channels of integers); else a channel or two.
 
-// CHECK-DAG:   #[[APART:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [1, 7, 0, 0], vector_reduction = [0, 0, 1, 1]>
+// CHECK-DAG:   #[[APART:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [4, 1, 0, 0], vector_reduction = [0, 0, 1, 3]>
+// CHECK-DAG:   #[[REALS:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [2, 7, 0, 0], vector_reduction = [0, 0, 1, 3]>
 // CHECK-DAG:   #[[WHOLE:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [2, 1, 0, 0], vector_reduction = [0, 0, 1, 1]>
-// CHECK-DAG:   #[[FLOATS:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [8, 1, 0, 0], vector_reduction = [0, 0, 1, 1]>
+// CHECK-DAG:   #[[FLOATS:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [1, 1, 0, 0], vector_reduction = [0, 0, 1, 3]>
 // CHECK-LABEL: func.func @apart
 // CHECK:         {lowering_config = #[[APART]]}
+// CHECK-LABEL: func.func @reals_apart
+// CHECK:         {lowering_config = #[[REALS]]}
 // CHECK-LABEL: func.func @whole
 // CHECK:         {lowering_config = #[[WHOLE]]}
 // CHECK-LABEL: func.func @floats
@@ -56,6 +60,15 @@ func.func @apart(%a: tensor<3x9xi8>, %b: tensor<8x3x3xi8>, %o: tensor<8x7xi32>) 
     linalg.yield %3 : i32
   } -> tensor<8x7xi32>
   return %r : tensor<8x7xi32>
+}
+func.func @reals_apart(%a: tensor<3x9xf32>, %b: tensor<8x3x3xf32>, %o: tensor<8x7xf32>) -> tensor<8x7xf32> attributes {translation_info = #rows} {
+  %r = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%a, %b : tensor<3x9xf32>, tensor<8x3x3xf32>) outs(%o : tensor<8x7xf32>) attrs = {lowering_config = #iree_cpu.lowering_config<distribution = [4, 7, 0, 0], vector_common_parallel = [4, 1, 0, 0], vector_reduction = [0, 0, 1, 4]>} {
+  ^bb0(%p: f32, %q: f32, %out: f32):
+    %0 = arith.mulf %p, %q : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x7xf32>
+  return %r : tensor<8x7xf32>
 }
 func.func @whole(%a: tensor<3x9xi8>, %b: tensor<8x3x3xi8>, %o: tensor<8x7xi32>) -> tensor<8x7xi32> attributes {translation_info = #info} {
   %r = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%a, %b : tensor<3x9xi8>, tensor<8x3x3xi8>) outs(%o : tensor<8x7xi32>) attrs = {lowering_config = #iree_cpu.lowering_config<distribution = [4, 7, 0, 0], vector_common_parallel = [4, 1, 0, 0], vector_reduction = [0, 0, 1, 16]>} {

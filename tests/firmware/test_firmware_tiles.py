@@ -50,11 +50,18 @@ def test_results_under_sanitizers(name: str, quantised: bool, tmp_path: Path) ->
     assert_agrees(run(build(case, target, tmp_path / "b"), target), case)
 
 
-@pytest.mark.parametrize(("name", "quantised"), [("channels", True), ("depthwise", True), ("odd", True)])
-@pytest.mark.parametrize("name_of_board", ["cortex-m7", "riscv32-imafc"])
-def test_there_is_less_to_run_and_less_code(
-    name_of_board: str, name: str, quantised: bool, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("name_of_board", "name", "quantised"),
+    [
+        ("cortex-m7", "channels", True),
+        ("cortex-m7", "depthwise", True),
+        ("cortex-m7", "channels", False),
+        ("cortex-m7", "odd", False),
+        ("riscv32-imafc", "odd", True),
+        ("riscv32-imafc", "channels", False),
+    ],
+)
+def test_there_is_less_to_run(name_of_board: str, name: str, quantised: bool, tmp_path: Path) -> None:
     target_named(name_of_board)
     model = chain(name, tmp_path, quantised=quantised)
     code, instructions = {}, {}
@@ -67,13 +74,13 @@ def test_there_is_less_to_run_and_less_code(
         code[tiled] = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]["linked"]["object"]
         instructions[tiled] = result.figures["instructions"]
     assert instructions[True] < instructions[False]
-    if name != "odd":  # whose rows of seven are computed at once
+    if quantised and name != "odd":  # whose rows of seven are computed at once
         assert code[True] < code[False]
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason=NO_SHARED)
 def test_int8_guards_of_a_real_network(tmp_path: Path) -> None:
-    """ResNet-8 takes 70 million instructions; 173 million with a branch at each guard and IREE's tiles."""
+    """ResNet-8 takes less than 70 million instructions; 173 with a branch at each guard and IREE's tiles."""
     target = target_named("cortex-m7")
     model, report = SHARED / "models" / "tfl_ic_resnet_int8.onnx", tmp_path / "report.json"
     library = compile_firmware(model, "cortex-m7", tmp_path / "lib", *MEMORY, "--report", str(report))
