@@ -12,6 +12,7 @@ from serenity_mlir.pipelines.bench.reform_setting import Masks, Setting, prunabl
 from serenity_mlir.pipelines.reform.train.evaluator import Evaluator, with_weights
 from serenity_mlir.pipelines.reform.train.training import Training, train
 from serenity_mlir.reform.costs import CostModel, Resources
+from serenity_mlir.reform.estimate import Estimate
 from serenity_mlir.reform.groups import gates_of
 from serenity_mlir.reform.magnitude import magnitudes
 from serenity_mlir.reform.projection import project
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from serenity_mlir.reform.budgets import Kind
     from serenity_mlir.reform.groups import ChannelGroup
     from serenity_mlir.reform.network import Network
 
@@ -35,16 +37,16 @@ def relative_magnitudes(network: Network, costs: CostModel) -> dict[int, NDArray
     return {group: values / values.mean() for group, values in found.items()}
 
 
-def magnitude_masks(setting: Setting, budgets: Mapping[str, float]) -> Masks:
+def magnitude_masks(setting: Setting, budgets: Mapping[Kind, float]) -> Masks:
     """Channels of least magnitude per unit of violated cost are dropped."""
-    return project(relative_magnitudes(setting.network, setting.costs), setting.costs, budgets).keep
+    return project(relative_magnitudes(setting.network, setting.costs), Estimate(setting.costs), budgets).keep
 
 
-def random_masks(setting: Setting, budgets: Mapping[str, float]) -> Masks:
+def random_masks(setting: Setting, budgets: Mapping[Kind, float]) -> Masks:
     """The same with random numbers in place of magnitudes."""
     rng = np.random.default_rng([setting.seed, 1])
     values = {group.id: rng.uniform(0.5, 1.5, group.size) for group in setting.groups}
-    return project(values, setting.costs, budgets).keep
+    return project(values, Estimate(setting.costs), budgets).keep
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,20 +17,22 @@ from serenity_mlir.pipelines.bench.reform_networks import vgg
 from serenity_mlir.pipelines.importing.infer_shapes import infer_shapes
 from serenity_mlir.pipelines.reform.onnx_network import network_of
 from serenity_mlir.reform.costs import CostModel
+from serenity_mlir.reform.estimate import Estimate
 from serenity_mlir.reform.groups import ChannelGroup, channel_groups
 from serenity_mlir.reform.profile import profile
 from serenity_mlir.reform.projection import project
 
 if TYPE_CHECKING:
+    from serenity_mlir.reform.budgets import Kind
     from serenity_mlir.reform.costs import Resources
     from serenity_mlir.reform.groups import GroupMasks
     from serenity_mlir.reform.network import Network
 
-_UNITS = {"macs": 1e6, "memory": 1e6, "energy": 1.0}
-_NAMES = {"macs": "M MACs", "memory": "MB", "energy": "mJ"}
-_PAPER_MODEL = {"macs": 317.04, "memory": 62.0}
-_NEXUS4 = {"macs": 270.0, "memory": 45.0, "energy": 26.0}
-_PAPER_NEXUS4 = {"macs": 259.46, "memory": 43.25, "energy": 25.96}
+_UNITS: dict[Kind, float] = {"macs": 1e6, "memory": 1e6, "energy": 1.0}
+_NAMES: dict[Kind, str] = {"macs": "M MACs", "memory": "MB", "energy": "mJ"}
+_PAPER_MODEL: dict[Kind, float] = {"macs": 317.04, "memory": 62.0}
+_NEXUS4: dict[Kind, float] = {"macs": 270.0, "memory": 45.0, "energy": 26.0}
+_PAPER_NEXUS4: dict[Kind, float] = {"macs": 259.46, "memory": 43.25, "energy": 25.96}
 _SHARES = (0.8, 0.6, 0.4)
 _SEED = 0
 
@@ -54,7 +56,7 @@ def _vgg() -> Vgg:
 def layer_map() -> TextTable:
     """Costs of each layer before, and with the budgets of a Nexus 4 all at once."""
     net = _vgg()
-    keep = project(_values(net.groups), net.costs, _scaled(_NEXUS4)).keep
+    keep = project(_values(net.groups), Estimate(net.costs), _scaled(_NEXUS4)).keep
     kept = {group: int(mask.sum()) for group, mask in keep.items()}
     before, after = net.costs.by_layer(), net.costs.by_layer(kept)
     sizes = {source: (group.size, kept[group.id]) for group in net.groups for source in group.sources}
@@ -112,13 +114,13 @@ def devices() -> TextTable:
     return TextTable("VGG under the budgets of devices", headings, rows, note)
 
 
-def _ratio(name: str, full: float) -> str:
+def _ratio(name: Kind, full: float) -> str:
     return f"{_PAPER_NEXUS4[name] * _UNITS[name] / full:.1%}"
 
 
-def _reduced(given: Mapping[str, float], limits: Mapping[str, float]) -> list[str]:
+def _reduced(given: Mapping[Kind, float], limits: Mapping[Kind, float]) -> list[str]:
     net = _vgg()
-    found = project(_values(net.groups), net.costs, given)
+    found = project(_values(net.groups), Estimate(net.costs), given)
     total = found.resources
     over = [_NAMES[name] for name, limit in limits.items() if getattr(total, name) > limit]
     return [*_figures(total), f"no: {', '.join(over)}" if over else "yes", shown(found.keep)]
@@ -136,10 +138,10 @@ def _values(groups: tuple[ChannelGroup, ...]) -> dict[int, np.ndarray]:
     return {group.id: rng.normal(1.0, 0.2, group.size) for group in groups}
 
 
-def _scaled(values: Mapping[str, float]) -> dict[str, float]:
+def _scaled(values: Mapping[Kind, float]) -> dict[Kind, float]:
     return {name: value * _UNITS[name] for name, value in values.items()}
 
 
-def _figures(found: Resources | Mapping[str, float]) -> list[str]:
+def _figures(found: Resources | Mapping[Kind, float]) -> list[str]:
     values = found if isinstance(found, Mapping) else {name: getattr(found, name) for name in _UNITS}
     return [f"{values[name] / unit:.2f}" for name, unit in _UNITS.items()]

@@ -17,7 +17,9 @@ from serenity_mlir.pipelines.reform.train.factors import GateFactors
 from serenity_mlir.pipelines.reform.train.objective import Objective
 from serenity_mlir.pipelines.reform.train.static import Samples, StaticProblem
 from serenity_mlir.pipelines.reform.train.training import Progress, Training, train
+from serenity_mlir.reform.budgets import KINDS, Kind
 from serenity_mlir.reform.costs import CostModel
+from serenity_mlir.reform.estimate import Estimate
 from serenity_mlir.reform.groups import channel_groups
 from serenity_mlir.reform.profile import profile
 
@@ -93,16 +95,16 @@ class Setting:
         """Accuracy on the digits kept apart."""
         return Objective(evaluator, {"image": self.data.test_images}, self.data.test_labels, batch=500)
 
-    def problem(self, budgets: Mapping[str, float]) -> StaticProblem:
+    def problem(self, budgets: Mapping[Kind, float]) -> StaticProblem:
         """For the static scheme."""
         samples = Samples({"image": self.data.images}, self.data.labels)
         test = Samples({"image": self.data.test_images}, self.data.test_labels)
-        return StaticProblem(self.network, self.groups, self.costs, budgets, samples, test)
+        return StaticProblem(self.network, self.groups, Estimate(self.costs), budgets, samples, test)
 
-    def shares(self, **parts: float) -> dict[str, float]:
+    def shares(self, **parts: float) -> dict[Kind, float]:
         """Budgets as shares of what the network takes."""
         full = self.costs.total()
-        return {name: part * getattr(full, name) for name, part in parts.items()}
+        return {kind: parts[kind] * getattr(full, kind) for kind in KINDS if kind in parts}
 
     def masked_accuracy(self, keep: Masks) -> float:
         """Accuracy of the trained network with channels masked."""

@@ -22,6 +22,7 @@ from serenity_mlir.pipelines.reform.train.training import Training
 
 if TYPE_CHECKING:
     from serenity_mlir.pipelines.bench.reform_setting import Masks
+    from serenity_mlir.reform.budgets import Kind
     from serenity_mlir.reform.costs import Resources
 
 MIB = 1 << 20
@@ -30,7 +31,7 @@ _ITERATIONS = 6  # of the greedy one: each lowers the memory by a sixth of what 
 _SWEEP = (1e-2, 1e-1, 1.0, 1e1, 1e2)
 
 
-def pruned(setting: Setting, budgets: dict[str, float], options: AdmmOptions | None = None) -> StaticResult:
+def pruned(setting: Setting, budgets: dict[Kind, float], options: AdmmOptions | None = None) -> StaticResult:
     """The static scheme with its defaults, or with others."""
     admm = replace(options or AdmmOptions(), seed=setting.seed)
     return prune_static(
@@ -153,7 +154,7 @@ def sweep(setting: Setting) -> TextTable:
     return TextTable("Weights of the terms", headings, rows, note)
 
 
-def _swept(setting: Setting, budgets: dict[str, float], options: AdmmOptions) -> list[str]:
+def _swept(setting: Setting, budgets: dict[Kind, float], options: AdmmOptions) -> list[str]:
     try:
         found = pruned(setting, budgets, options)
     except GatesClosed:

@@ -16,7 +16,7 @@ from serenity_mlir.pipelines.cli.prune_static import run_static, split_static, s
 from serenity_mlir.pipelines.cli.seconds import DEFAULT_REWRITE_LIMIT, Seconds
 from serenity_mlir.pipelines.cli.target_option import TargetOption
 from serenity_mlir.pipelines.targets import DEFAULT_TARGET
-from serenity_mlir.reform.budgets import KINDS, UNITS, Amount, Kind, shown
+from serenity_mlir.reform.budgets import COMPILED, KINDS, UNITS, Amount, Kind, shown
 from serenity_mlir.reform.profile import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
             training,
             seed=seed,
             profile=profile,
-            compiling=compiling if vmfb else None,
+            compiling=compiling if vmfb or any(kind in given for kind in COMPILED) else None,
         )
     else:
         with console.progress() as progress:

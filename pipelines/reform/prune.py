@@ -21,9 +21,8 @@ from serenity_mlir.pipelines.reform.judge import MEANING, Judge
 from serenity_mlir.pipelines.reform.ranking import Ranker
 from serenity_mlir.pipelines.reform.subject import Made, Subject
 from serenity_mlir.reform import report as reports
-from serenity_mlir.reform.budgets import COMPILED, Amount, Budgets, Kind
+from serenity_mlir.reform.budgets import ATTEMPTS, COMPILED, Amount, Budgets, Kind, tightened
 from serenity_mlir.reform.costs import CostModel
-from serenity_mlir.reform.estimate import Estimate
 from serenity_mlir.reform.masking import Masking, Method
 from serenity_mlir.reform.profile import DEFAULT_PROFILE, profile
 from serenity_mlir.report import ModelInfo
@@ -34,12 +33,6 @@ if TYPE_CHECKING:
     import onnx
 
     from serenity_mlir.pipelines.reform.compiled import CompiledVariant
-
-_ATTEMPTS = 16
-"""How often a variant is made before its budgets count as out of reach."""
-
-_TIGHTER = 0.99
-"""By how much the goal is lowered where a variant was found above its budget."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +119,7 @@ class _Pruning:
         gated = GatedModel(subject.model, subject.network, subject.gated)
         outputs = joined(gated.run(inputs, {}) for inputs in self._data.batches())
         self._evaluation = Evaluation(gated, self._data, Judge(subject.network, outputs, self._data.labels))
-        self._estimate = Estimate(subject.network, subject.groups, subject.profile, self._kinds)
+        self._estimate = subject.estimate(self._kinds)
         self._score = self._evaluation.judge.score(outputs)
         self._costs = CostModel(subject.network, subject.profile)
         self._ranker = Ranker(
@@ -216,7 +209,7 @@ class _Pruning:
         """
         goal = dict(budgets.limits)
         stay = {(step.group, step.channel) for step in self._masking.steps[:first]}
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             if not self._masking.ranked and Budgets(goal).excess(self._estimate.of(self._masking.kept)):
                 self._masking.rank(self._ranker.rank(self._masking.masks))
             reached = self._masking.until(Budgets(goal))
@@ -224,14 +217,15 @@ class _Pruning:
                 self._masking.take_back(Budgets(goal), first)
             made = self._subject.made(self._masking.masks)
             back = self._subject.channels_of(made.refused) - stay
-            if back and attempt < _ATTEMPTS:
+            if back and attempt < ATTEMPTS:
                 self._masking.put_back(back)
                 continue
             made = self._measured(made)
             excess = budgets.excess(made.measured)
-            if not reached or not excess:
+            if reached != bool(excess):
                 break
-            goal |= {kind: goal[kind] * _TIGHTER for kind in excess}
+            # Where it holds against all estimates, these are right by now and give back what was too much.
+            goal = tightened(goal, excess, attempt)
         return made
 
     def _measured(self, made: Made) -> Made:

@@ -10,7 +10,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from serenity_mlir.errors import SerenityError, UsageError
+from serenity_mlir.errors import SerenityError
+from serenity_mlir.pipelines.compile import CompileOptions
 from serenity_mlir.pipelines.reform.calibration import Calibration, read_calibration
 from serenity_mlir.pipelines.reform.judge import MEANING
 from serenity_mlir.pipelines.reform.onnx_network import rebuilt
@@ -18,15 +19,16 @@ from serenity_mlir.pipelines.reform.prune import Pruned, PrunedVariant, figures_
 from serenity_mlir.pipelines.reform.subject import Made, Subject
 from serenity_mlir.pipelines.reform.train.extra import require_torch
 from serenity_mlir.reform import report as reports
+from serenity_mlir.reform.aim import Measured
 from serenity_mlir.reform.budgets import COMPILED, Amount, Budgets, Kind
-from serenity_mlir.reform.costs import CostModel
 from serenity_mlir.reform.profile import DEFAULT_PROFILE, profile
 from serenity_mlir.report import ModelInfo
 from serenity_mlir.sizes import counted
 
 if TYPE_CHECKING:
-    from serenity_mlir.pipelines.compile import CompileOptions
     from serenity_mlir.pipelines.reform.train.static import Samples, StaticOptions, StaticResult
+    from serenity_mlir.reform.groups import GroupMasks
+    from serenity_mlir.reform.network import Network
     from serenity_mlir.report import Verification
 
 
@@ -43,6 +45,41 @@ class StaticFiles:
     model: Path
     samples: Path
     test: Path | None = None
+
+
+class _Workshop:
+    """Makes pruned models of a subject, with any weights."""
+
+    def __init__(
+        self, subject: Subject, compiling: CompileOptions | None, progress: Callable[[str, float], None]
+    ) -> None:
+        self.subject, self._compiling, self._progress = subject, compiling, progress
+        self._last: tuple[Network, GroupMasks, Made] | None = None
+
+    def trained(self, network: Network) -> Subject:
+        """The subject with the weights of a network."""
+        return replace(self.subject, model=rebuilt(self.subject.model, network), network=network)
+
+    def made(self, network: Network, masks: GroupMasks) -> Made:
+        """Pruned, compiled where that is wanted, and measured; what was made last is not made again."""
+        last = self._last
+        if last is None or last[0] is not network or not _same(last[1], masks):
+            made = self.trained(network).made(masks)
+            if self._compiling is not None:
+                self._progress("compile a variant", 0.0)
+                made = self.subject.compiled(made, self._compiling)
+            last = self._last = network, masks, made
+        return last[2]
+
+    def measure(self, network: Network, masks: GroupMasks) -> Measured:
+        """What is left of a network with other weights."""
+        made = self.made(network, masks)
+        fixed: dict[Kind, float] = {} if made.compiled is None else {"ram": made.compiled.fixed}
+        return Measured(made.measured, fixed, frozenset(self.subject.channels_of(made.refused)))
+
+
+def _same(one: GroupMasks, other: GroupMasks) -> bool:
+    return one.keys() == other.keys() and all((one[group] == other[group]).all() for group in one)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +105,11 @@ def prune_statically(  # noqa: PLR0913  (files, budgets, how)
 
     Args:
         files: Model and samples.
-        budgets: Of multiply-accumulates, memory, energy or latency.
+        budgets: Any number of them.
         options: Of the training.
         device: The profile, by name or file.
-        compiling: How the result is compiled, where it is.
+        compiling: How variants are compiled, where the result is to be; also used where RAM or ROM is
+            budgeted, which compiled variants are measured for.
         progress: Told of each step, and of what share of its stage is done.
 
     Returns:
@@ -79,28 +117,24 @@ def prune_statically(  # noqa: PLR0913  (files, budgets, how)
         one before its last training, and the variant.
 
     Raises:
-        UsageError: A budget is on what only a compiled model has.
         SerenityError: PyTorch is not installed, or the model or the samples are at fault.
         CheckFailed: The pruned network is not equal to the masked one: our fault.
     """
     began = perf_counter()
-    for kind in budgets:
-        if kind in COMPILED:
-            raise UsageError(
-                f"--static trains into formulae, and --budget-{kind} is measured on a compiled model",
-                hint="give --budget-memory, or prune the result further without --static",
-            )
+    if compiling is None and set(COMPILED) & set(budgets):
+        compiling = CompileOptions(emit="mlir")
     require_torch("--static")
     subject = Subject.read(files.model, profile(device))
-    whole = subject.made({}).measured
-    limits = Budgets({kind: amount.of(whole[kind]) for kind, amount in budgets.items()})
-    found = _trained(subject, files, limits, options, progress)
-    made = found.made if compiling is None else found.subject.compiled(found.made, compiling)
+    workshop = _Workshop(subject, compiling, progress)
+    whole = workshop.made(subject.network, {})
+    limits = Budgets({kind: amount.of(whole.measured[kind]) for kind, amount in budgets.items()})
+    found = _trained(workshop, files, limits, options, progress)
+    made = found.made
     before, masked, after = found.result.accuracy
     kept = {group: int(mask.sum()) for group, mask in found.result.keep.items()}
     channels = [kept[group.id] for group in subject.groups]
     dropped = sum(group.size for group in subject.groups) - sum(channels)
-    unpruned, figures = figures_of(before, whole), figures_of(after, made.measured)
+    unpruned, figures = figures_of(before, whole.measured), figures_of(after, made.measured)
     variant = reports.Variant(
         budgets=dict(limits.limits),
         figures=figures,
@@ -143,7 +177,7 @@ def prune_statically(  # noqa: PLR0913  (files, budgets, how)
 
 
 def _trained(
-    subject: Subject,
+    workshop: _Workshop,
     files: StaticFiles,
     budgets: Budgets,
     options: StaticOptions,
@@ -151,17 +185,20 @@ def _trained(
 ) -> _Outcome:
     from serenity_mlir.pipelines.reform.train.static import StaticProblem, prune_static  # noqa: PLC0415
 
+    subject = workshop.subject
     data = read_calibration(files.samples, subject.inputs)
     samples = _labelled(data, files.samples)
     test = samples
     if files.test is not None:
         test = _labelled(read_calibration(files.test, subject.inputs), files.test)
-    costs = CostModel(subject.network, subject.profile, subject.groups)
-    limits = {str(kind): limit for kind, limit in budgets.limits.items()}
-    problem = StaticProblem(subject.network, subject.groups, costs, limits, samples, test)
+    estimate = subject.estimate(tuple(budgets.limits))
+    unpruned = workshop.measure(subject.network, {})
+    estimate.correct({}, unpruned.figures, unpruned.fixed)
+    problem = StaticProblem(
+        subject.network, subject.groups, estimate, budgets.limits, samples, test, workshop.measure
+    )
     result = prune_static(problem, options, progress=progress)
-    trained = replace(subject, model=rebuilt(subject.model, result.network), network=result.network)
-    made = trained.made(result.keep)
+    made, trained = workshop.made(result.network, result.keep), workshop.trained(result.network)
     counted = (len(samples.labels), len(test.labels))
     return _Outcome(trained, result, made, trained.prove(made, data), counted)
 

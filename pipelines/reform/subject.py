@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,10 @@ from serenity_mlir.pipelines.reform.engine import engine
 from serenity_mlir.pipelines.reform.onnx_network import apply, load, masked, network_of
 from serenity_mlir.pipelines.verify import compare
 from serenity_mlir.reform import report as reports
+from serenity_mlir.reform.arena import ArenaModel
+from serenity_mlir.reform.budgets import COMPILED
 from serenity_mlir.reform.costs import CostModel
+from serenity_mlir.reform.estimate import Estimate
 from serenity_mlir.reform.groups import ChannelGroup, channel_groups, gated_tensor, gates_of
 from serenity_mlir.reform.removal import Refusal, plan_removal
 from serenity_mlir.reform.uniform import uniform_groups
@@ -103,6 +106,16 @@ class Subject:
         """Tensors that gates may be on."""
         sources = [name for group in self.groups for name in group.sources]
         return tuple(dict.fromkeys(gated_tensor(self.network, name) for name in sources))
+
+    def estimate(self, kinds: Collection[Kind]) -> Estimate:
+        """What variants take, RAM and ROM only where they are among `kinds`.
+
+        Raises:
+            SerenityError: Something has no constant size.
+        """
+        costs = CostModel(self.network, self.profile, self.groups)
+        arena = ArenaModel(self.network, self.groups) if set(COMPILED) & set(kinds) else None
+        return Estimate(costs, arena)
 
     def gates(self, masks: GroupMasks) -> Gates:
         """What masks multiply by zero."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -21,6 +21,12 @@ UNITS: dict[Kind, str] = {
 }
 COMPILED: tuple[Kind, ...] = ("ram", "rom")
 """What only a compiled model has."""
+
+
+ATTEMPTS = 16
+"""How often a variant is made before its budgets count as out of reach."""
+
+_TIGHTER = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,13 @@ class Budgets:
     def hold(self, measured: Mapping[Kind, float]) -> bool:
         """Whether all of them hold."""
         return not self.excess(measured)
+
+
+def tightened(goal: Mapping[Kind, float], excess: Collection[Kind], attempt: int) -> dict[Kind, float]:
+    """Lower goals for what was made and found above its budget, each attempt by more than the one before."""
+    return {
+        kind: value * (1.0 - _TIGHTER * attempt) if kind in excess else value for kind, value in goal.items()
+    }
 
 
 def shown(kind: Kind, value: float) -> str:

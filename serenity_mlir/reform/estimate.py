@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from serenity_mlir.reform.arena import ArenaModel
 from serenity_mlir.reform.budgets import COMPILED, Kind
 from serenity_mlir.reform.costs import CostModel
-from serenity_mlir.reform.groups import ChannelGroup
 from serenity_mlir.reform.kept_shapes import Kept
-from serenity_mlir.reform.network import Network
-from serenity_mlir.reform.profile import Profile
 
 
 class Estimate:
@@ -22,23 +19,15 @@ class Estimate:
     the last measurement; the four of `CostModel` are exact as long as all that is masked can be removed.
     """
 
-    def __init__(
-        self, network: Network, groups: Sequence[ChannelGroup], profile: Profile, kinds: Collection[Kind]
-    ) -> None:
+    def __init__(self, costs: CostModel, arena: ArenaModel | None = None) -> None:
         """Prepare to estimate.
 
         Args:
-            network: Unpruned.
-            groups: What may shrink.
-            profile: Of the device.
-            kinds: What is budgeted; RAM and ROM are estimated only where they are.
-
-        Raises:
-            SerenityError: Something has no constant size.
+            costs: Of the unpruned network, with the groups that may shrink.
+            arena: The same network's; None where neither RAM nor ROM is budgeted.
         """
-        self.costs = CostModel(network, profile, groups)
-        self.kinds = tuple(kinds)
-        self._arena = ArenaModel(network, groups) if set(COMPILED) & set(kinds) else None
+        self.costs = costs
+        self._arena = arena
         self._ratio: dict[Kind, float] = {}
         self._fixed: dict[Kind, float] = {}
 
@@ -82,14 +71,44 @@ class Estimate:
             found[kind] = {group: float(saved_bytes[group]) for group in groups}
         return found
 
-    def _saved(self, kind: Kind, limit: float, kept: Kept, groups: Sequence[int]) -> Mapping[int, int]:
+    def lacking(self, kind: Kind, kept: Kept, limit: float) -> float:
+        """How much to save until a kind holds, in the unit of its `savings`; infinite if none help."""
+        if kind not in COMPILED:
+            return self.of(kept)[kind] - limit
+        ratio, fixed = self._ratio.get(kind, 1.0), self._fixed.get(kind, 0.0)
+        if ratio <= 0:
+            return np.inf
+        wanted = (limit - fixed) / ratio
+        if kind == "rom":
+            return self._raw(kept)[kind] - wanted
+        beyond = self._known_arena(kind).live(kept) - wanted
+        return float(beyond[beyond > 0].sum())
+
+    @property
+    def corrections(self) -> tuple[dict[Kind, float], dict[Kind, float]]:
+        """Ratio and fixed part of each kind, as `correct` found them."""
+        return dict(self._ratio), dict(self._fixed)
+
+    @corrections.setter
+    def corrections(self, found: tuple[Mapping[Kind, float], Mapping[Kind, float]]) -> None:
+        self._ratio, self._fixed = dict(found[0]), dict(found[1])
+
+    def _known_arena(self, kind: Kind) -> ArenaModel:
         if self._arena is None:
             raise ValueError(f"{kind} is not estimated")
+        return self._arena
+
+    def _saved(self, kind: Kind, limit: float, kept: Kept, groups: Sequence[int]) -> Mapping[int, int]:
+        arena = self._known_arena(kind)
         if kind == "rom":
-            return {group: self._arena.constants_per_channel(group, kept) for group in groups}
-        live = self._arena.live(kept)
+            return {group: arena.constants_per_channel(group, kept) for group in groups}
+        live = arena.live(kept)
         above = live * self._ratio.get("ram", 1.0) + self._fixed.get("ram", 0.0) > limit
-        return self._arena.peak_per_channel(kept, above if above.any() else live == np.max(live, initial=0))
+        found = arena.peak_per_channel(kept, above if above.any() else live == np.max(live, initial=0))
+        if any(found[group] for group in groups):
+            return found
+        # The model does not see what is in the way: anything that is live at some time may be.
+        return arena.peak_per_channel(kept, np.ones_like(above))
 
     def _raw(self, kept: Kept) -> dict[Kind, float]:
         total = self.costs.total(kept)

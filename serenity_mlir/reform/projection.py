@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from serenity_mlir.reform.budgets import COMPILED, Kind
+
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
     from serenity_mlir.reform.costs import CostModel, Resources
+    from serenity_mlir.reform.estimate import Estimate
 
 LEAST_KEPT = 1
 """Channels that every group keeps: a layer without any has no value to compute."""
+
+_LEAST = 1e-12
+"""What is still to be saved where rounding hides it."""
 
 _SPARED = 1 / 8
 """The share of a group that stays as long as others can give: a gate knows nothing of how many are left."""
@@ -27,18 +35,21 @@ class Projection:
     Attributes:
         keep: For each group, which of its channels; a channel that is worth more is never dropped before one
             of the same group that is worth less.
-        resources: What they cost.
-        unmet: Names of budgets that do not hold even so; the groups that matter to them are down to
-            `LEAST_KEPT` channels.
+        resources: What they cost by the formulae.
+        unmet: Budgets that do not hold even so; the groups that matter to them are down to
+            `LEAST_KEPT` channels, or to those that are held.
     """
 
     keep: Mapping[int, NDArray[np.bool_]]
     resources: Resources
-    unmet: tuple[str, ...]
+    unmet: tuple[Kind, ...]
 
 
 def project(
-    gates: Mapping[int, NDArray[np.float64]], costs: CostModel, budgets: Mapping[str, float]
+    gates: Mapping[int, NDArray[np.float64]],
+    estimate: Estimate,
+    budgets: Mapping[Kind, float],
+    held: Mapping[int, Collection[int]] | None = None,
 ) -> Projection:
     """Drops the channel of least v² per unit of violated cost until every budget holds.
 
@@ -49,42 +60,58 @@ def project(
 
     Args:
         gates: A value v for each channel of each group that may shrink.
-        costs: Knows these groups.
-        budgets: Upper limits by name of a resource (`Resources`): each must hold.
+        estimate: Knows these groups, and whatever is budgeted.
+        budgets: Upper limits: each must hold.
+        held: Channels that stay whatever they are worth, by group.
     """
-    walk = _Walk(gates, costs, budgets)
+    held = held or {}
+    values = {group: part.copy() for group, part in gates.items()}
+    for group, channels in held.items():
+        values[group][list(channels)] = np.inf
+    walk = _Walk(values, estimate, budgets)
     for spared in (_SPARED, 0.0):
-        floors = {group: max(LEAST_KEPT, int(spared * len(values))) for group, values in gates.items()}
+        floors = {
+            group: max(LEAST_KEPT, int(spared * len(part)), len(held.get(group, ())))
+            for group, part in values.items()
+        }
         while walk.violated() and (least := walk.cheapest(floors)) is not None:
             walk.change(least, -1)
     walk.take_back()
-    total = costs.total(walk.kept)
-    unmet = tuple(name for name, limit in budgets.items() if getattr(total, name) > limit)
-    return Projection(walk.masks(), total, unmet)
+    unmet = tuple(kind for kind in budgets if kind in walk.violated())
+    return Projection(walk.masks(), estimate.costs.total(walk.kept), unmet)
 
 
 class _Walk:
     """Counts of kept channels on their way into the budgets."""
 
     def __init__(
-        self, gates: Mapping[int, NDArray[np.float64]], costs: CostModel, budgets: Mapping[str, float]
+        self, gates: Mapping[int, NDArray[np.float64]], estimate: Estimate, budgets: Mapping[Kind, float]
     ) -> None:
-        self.costs, self.budgets = costs, budgets
+        self.estimate, self.costs, self.budgets = estimate, estimate.costs, budgets
         self.kept = {group: len(values) for group, values in gates.items()}
         # Stable, so that equal gates drop from the end, whatever the platform.
         self.orders = {group: np.argsort(-(values**2), kind="stable") for group, values in gates.items()}
         self.worth = {group: gates[group][order] ** 2 for group, order in self.orders.items()}
-        self.total = costs.total(self.kept)
+        self.total = estimate.of(self.kept)
         self._savings: dict[int, Resources] = {}
-        self._neighbours = _neighbours(costs, self.kept)
+        self._neighbours = _neighbours(self.costs, self.kept)
 
-    def violated(self) -> dict[str, float]:
-        """By how much each budget that does not hold is exceeded."""
-        over = {name: getattr(self.total, name) - limit for name, limit in self.budgets.items()}
-        return {name: excess for name, excess in over.items() if excess > 0}
+    def violated(self) -> list[Kind]:
+        """The budgets that do not hold."""
+        return [kind for kind, limit in self.budgets.items() if self.total[kind] > limit]
 
-    def saving(self, group: int) -> Resources:
-        """What dropping one more channel of a group saves."""
+    def saved(self, kind: Kind, groups: Sequence[int]) -> Mapping[int, float]:
+        """What dropping one more channel of each group saves, as a share of what is to be saved."""
+        limit = self.budgets[kind]
+        lacking = self.estimate.lacking(kind, self.kept, limit)
+        if kind in COMPILED:
+            found = self.estimate.savings(self.kept, {kind: limit}, groups)[kind]
+        else:
+            found = {group: getattr(self._by_formulae(group), kind) for group in groups}
+        lacking = max(lacking, _LEAST)
+        return {group: value / lacking for group, value in found.items()}
+
+    def _by_formulae(self, group: int) -> Resources:
         if group not in self._savings:
             self._savings[group] = self.costs.per_channel(group, self.kept)
         return self._savings[group]
@@ -95,22 +122,21 @@ class _Walk:
         Args:
             floors: How many channels of each group are to stay.
         """
-        excesses = self.violated()
+        left = [group for group, count in self.kept.items() if count > floors[group]]
+        shares = [self.saved(kind, left) for kind in self.violated()]
         best: tuple[float, int] | None = None
-        for group, count in self.kept.items():
-            if count <= floors[group]:
-                continue
-            saving = self.saving(group)
+        for group in left:
             # A share of each excess: units differ, and nobody needs more than all of it.
-            gain = sum(min(getattr(saving, name) / excess, 1.0) for name, excess in excesses.items())
+            gain = sum(min(share[group], 1.0) for share in shares)
             if gain > 0:
-                best = min(best or (np.inf, group), (float(self.worth[group][count - 1]) / gain, group))
+                worth = float(self.worth[group][self.kept[group] - 1])
+                best = min(best or (np.inf, group), (worth / gain, group))
         return None if best is None else best[1]
 
     def change(self, group: int, channels: int) -> None:
         """Keeps more or fewer channels of a group."""
         self.kept[group] += channels
-        self.total = self.costs.total(self.kept)
+        self.total = self.estimate.of(self.kept)
         for other in self._neighbours[group]:
             self._savings.pop(other, None)
 

@@ -8,6 +8,7 @@ from plain_chains import POOL, chain, groups_of_chain
 
 from serenity_mlir.pipelines.reform.onnx_network import network_of
 from serenity_mlir.reform.budgets import Budgets
+from serenity_mlir.reform.costs import CostModel
 from serenity_mlir.reform.estimate import Estimate
 from serenity_mlir.reform.groups import ChannelGroup, Member
 from serenity_mlir.reform.indicator import Sensitivity, priorities, share_masked
@@ -47,7 +48,7 @@ def test_shares_take_the_least_and_leave_one() -> None:
 def small() -> tuple[Network, tuple[ChannelGroup, ...], Estimate]:
     network = network_of(chain((6, POOL, 4), (5, 3), image=(1, 8, 8)))
     groups = groups_of_chain(network)
-    return network, groups, Estimate(network, groups, profile("horowitz45"), ("macs", "memory"))
+    return network, groups, Estimate(CostModel(network, profile("horowitz45"), groups))
 
 
 def test_the_least_channel_for_what_it_saves_goes_first() -> None:

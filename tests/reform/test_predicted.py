@@ -16,7 +16,6 @@ from serenity_mlir.pipelines.reform.onnx_network import network_of
 from serenity_mlir.pipelines.reform.prune import PruneOptions, prune
 from serenity_mlir.pipelines.reform.subject import Subject
 from serenity_mlir.reform.budgets import Amount, Kind
-from serenity_mlir.reform.estimate import Estimate
 from serenity_mlir.reform.groups import channel_groups
 from serenity_mlir.reform.profile import profile
 from serenity_mlir.reform.uniform import whole_masks
@@ -40,7 +39,7 @@ def test_costs_are_those_of_what_is_left(tmp_path: Path, data: st.DataObject) ->
     subject = subject_of(tmp_path, data.draw(networks()))
     if subject is None:
         return
-    estimate = Estimate(subject.network, subject.groups, subject.profile, (*COSTS, "rom"))
+    estimate = subject.estimate((*COSTS, "rom"))
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     masks = {group.id: rng.random(group.size) < 0.7 for group in subject.groups}
     for mask in masks.values():

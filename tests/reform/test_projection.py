@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from plain_chains import chain, groups_of_chain
 
 from serenity_mlir.pipelines.reform.onnx_network import network_of
+from serenity_mlir.reform.budgets import Kind
 from serenity_mlir.reform.costs import CostModel
+from serenity_mlir.reform.estimate import Estimate
 from serenity_mlir.reform.penalty import penalised
 from serenity_mlir.reform.profile import profile
 from serenity_mlir.reform.projection import project
 
 Gates = dict[int, np.ndarray]
-BUDGETED = ("macs", "memory", "energy")
+BUDGETED: tuple[Kind, ...] = ("macs", "memory", "energy")
 
 
 def costs_of(sizes: list[int]) -> CostModel:
@@ -34,7 +36,7 @@ def counts(keep: Gates) -> dict[int, int]:
     return {group: int(mask.sum()) for group, mask in keep.items()}
 
 
-def shares(costs: CostModel, values: list[float]) -> dict[str, float]:
+def shares(costs: CostModel, values: list[float]) -> dict[Kind, float]:
     full = costs.total()
     return {name: share * getattr(full, name) for name, share in zip(BUDGETED, values, strict=False)}
 
@@ -50,7 +52,7 @@ def test_every_budget_holds_or_nothing_is_left_to_drop(
 ) -> None:
     costs, gates = costs_of(sizes), random_gates(sizes, seed)
     budgets = shares(costs, parts)
-    found = project(gates, costs, budgets)
+    found = project(gates, Estimate(costs), budgets)
     kept = counts(dict(found.keep))
     total = costs.total(kept)
     assert found.resources == total
@@ -79,7 +81,7 @@ def test_little_worth_is_lost_against_all_choices(sizes: list[int], part: float,
         total = costs.total(dict(enumerate(each)))
         if all(getattr(total, name) <= limit for name, limit in budgets.items()):
             best = max(best, sum(worth[group][count - 1] for group, count in enumerate(each)))
-    found = project(gates, costs, budgets)
+    found = project(gates, Estimate(costs), budgets)
     kept = sum(float((gates[group][mask] ** 2).sum()) for group, mask in found.keep.items())
     assert kept <= best + 1e-9 or found.unmet
     assert kept >= 0.7 * best
@@ -87,7 +89,7 @@ def test_little_worth_is_lost_against_all_choices(sizes: list[int], part: float,
 
 def test_nothing_is_dropped_within_budget() -> None:
     costs = costs_of([4, 5])
-    found = project(random_gates([4, 5], 0), costs, shares(costs, [1.0, 1.0, 1.0]))
+    found = project(random_gates([4, 5], 0), Estimate(costs), shares(costs, [1.0, 1.0, 1.0]))
     assert all(mask.all() for mask in found.keep.values())
     assert not found.unmet
 
@@ -96,7 +98,7 @@ def test_the_worthless_channel_is_dropped_first() -> None:
     costs = costs_of([6, 6])
     gates = {0: np.ones(6), 1: np.ones(6)}
     gates[0][2] = 0.01
-    found = project(gates, costs, shares(costs, [0.95]))
+    found = project(gates, Estimate(costs), shares(costs, [0.95]))
     assert found.keep[0].tolist() == [True, True, False, True, True, True]
     assert found.keep[1].all()
 
@@ -106,7 +108,7 @@ def test_the_penalty_is_at_a_minimum(weight: float) -> None:
     sizes = [8, 12]
     costs, gates = costs_of(sizes), random_gates(sizes, 1)
     budgets = shares(costs, [0.5, 0.5])
-    found = penalised(gates, costs, budgets, weight)
+    found = penalised(gates, Estimate(costs), budgets, weight)
     value = objective(found, gates, costs, budgets, weight)
     assert value < objective(gates, gates, costs, budgets, weight)
     rng = np.random.default_rng(0)
@@ -115,7 +117,7 @@ def test_the_penalty_is_at_a_minimum(weight: float) -> None:
         assert objective(near, gates, costs, budgets, weight) > value - 1e-3 * abs(value)
 
 
-def objective(z: Gates, v: Gates, costs: CostModel, budgets: dict[str, float], weight: float) -> float:
+def objective(z: Gates, v: Gates, costs: CostModel, budgets: dict[Kind, float], weight: float) -> float:
     """weight ‖C(Z)/b - 1‖² + ‖Z - V‖² / 2, with costs of whole channels interpolated in each group."""
     sums = {group: float(np.abs(part).sum()) for group, part in z.items()}
     low = {group: int(count) for group, count in sums.items()}
@@ -134,7 +136,7 @@ def test_the_penalty_shrinks_gates_alike() -> None:
     """Why it is not the default: no gate is told from another, so none is chosen to be dropped."""
     costs = costs_of([8, 12])
     gates = {0: np.linspace(0.9, 1.1, 8), 1: np.linspace(0.9, 1.1, 12)}
-    found = penalised(gates, costs, shares(costs, [0.8]), 0.5)
+    found = penalised(gates, Estimate(costs), shares(costs, [0.8]), 0.5)
     for group, values in gates.items():
         shifts = values - found[group]
         assert shifts.max() > 0

@@ -13,7 +13,7 @@ The Z-step is a projection onto all budgets at once; or as published, where a pe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,14 +23,13 @@ import torch
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.reform.train.training import Progress, unseen
 from serenity_mlir.reform.penalty import penalised
-from serenity_mlir.reform.projection import project
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from serenity_mlir.pipelines.reform.train.factors import GateFactors
     from serenity_mlir.pipelines.reform.train.objective import Objective
-    from serenity_mlir.reform.costs import CostModel
+    from serenity_mlir.reform.aim import Aim, Measure
 
 ZStep = Literal["projection", "penalty"]
 
@@ -103,8 +102,7 @@ class Admm:
     Args:
         objective: Loss, samples and the evaluator whose weights are trained in place.
         factors: The gates.
-        costs: Of the gates' groups.
-        budgets: Upper limits by name of a resource.
+        aim: The budgets, and estimates of the gates' groups.
         options: How.
     """
 
@@ -112,14 +110,12 @@ class Admm:
         self,
         objective: Objective,
         factors: GateFactors,
-        costs: CostModel,
-        budgets: Mapping[str, float],
+        aim: Aim,
         options: AdmmOptions,
     ) -> None:
         self.objective = objective
         self.factors = factors
-        self.costs = costs
-        self.budgets = budgets
+        self.aim = aim
         self.options = options
         self.state = AdmmState.start(factors.count)
         self.optimizer: Any = torch.optim.Adam(list(objective.evaluator.weights.values()), lr=options.rate)
@@ -169,6 +165,26 @@ class Admm:
         state.losses.append(loss)
         state.rounds += 1
 
+    def settle(self, measure: Measure) -> bool:
+        """A Z-step onto the budgets as measured, after a round; the published penalty knows no such step.
+
+        Args:
+            measure: Prunes the network as it is trained by now, and measures what is left.
+
+        Returns:
+            Whether Z is another than before. `gaps` says how far F is from it.
+        """
+        state = self.state
+        if self.options.z_step == "penalty":
+            return False
+        target = state.projected + state.duals  # F + s, as the round found it
+        settled = target * self.factors.joined(self.aim.settle(self.factors.by_group(target), measure).keep)
+        changed = not np.array_equal(settled != 0, state.projected != 0)
+        if changed:
+            state.projected, state.duals = settled, target - settled
+            state.gaps[-1] = float(np.linalg.norm(state.gates - settled))
+        return changed
+
     def _train(self, progress: Progress) -> float:
         """F-step: Adam for weights, proximal gradient steps for gates."""
         state, options = self.state, self.options
@@ -201,8 +217,8 @@ class Admm:
         parts = self.factors.by_group(target)
         if self.options.z_step == "penalty":
             weight = self.options.lambda2 / self.options.rho
-            return self.factors.joined(penalised(parts, self.costs, self.budgets, weight))
-        return target * self.factors.joined(project(parts, self.costs, self.budgets).keep)
+            return self.factors.joined(penalised(parts, self.aim.estimate, self.aim.goal, weight))
+        return target * self.factors.joined(self.aim.project(parts).keep)
 
     def _batches(self, first: int) -> Iterator[NDArray[np.int64]]:
         """`steps` batches from the `first` of all epochs on: a resumed run goes on where it stopped."""

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def fingerprint(admm: Admm) -> str:
     """What must be the same for a run to go on: network, weights, samples, budgets and options."""
-    found = hashlib.sha256(repr((admm.options, sorted(admm.budgets.items()), admm.costs.profile)).encode())
+    found = hashlib.sha256(
+        repr((admm.options, sorted(admm.aim.limits.items()), admm.aim.estimate.costs.profile)).encode()
+    )
     objective = admm.objective
     found.update(repr((objective.batch, admm.factors.count)).encode())
     for node in objective.evaluator.network.nodes:
@@ -47,6 +49,9 @@ def save(path: Path, admm: Admm, key: str) -> None:
         "rounds": state.rounds,
         "gaps": state.gaps,
         "losses": state.losses,
+        "goal": dict(admm.aim.goal),
+        "held": {group: sorted(channels) for group, channels in admm.aim.held.items()},
+        "corrections": admm.aim.estimate.corrections,
         "weights": {name: weight.detach() for name, weight in admm.objective.evaluator.weights.items()},
         "optimizer": admm.optimizer.state_dict(),
     }
@@ -81,5 +86,8 @@ def resume(path: Path, admm: Admm, key: str) -> None:
         gaps=content["gaps"],
         losses=content["losses"],
     )
+    admm.aim.goal = content["goal"]
+    admm.aim.held = {group: set(channels) for group, channels in content["held"].items()}
+    admm.aim.estimate.corrections = content["corrections"]
     admm.objective.evaluator.load({name: value.numpy() for name, value in content["weights"].items()})
     admm.optimizer.load_state_dict(content["optimizer"])
