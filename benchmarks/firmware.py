@@ -5,12 +5,12 @@
 Models come from ../shared/models. Each is compiled for each target with `--objective memory`, without
 rewrites and regions ("reordered"), and without any of it ("IREE's order"); for the Cortex-M7 with the default
 objective ("balanced") too, for RV32IMAC with the first alone, as it runs long without an FPU. Each library
-runs in the emulator, and its results are compared with onnxruntime's before a row is written. Memory is that
-of `--objective memory`: the arena, with inputs and outputs in it; what IREE's runtime allocates for the same
-model (the slab of stock IREE in the best of its modes, inputs and outputs; its structures and code left out);
-stack and flash as `metadata.json` has them, from a linked program: the deepest chain of calls, and object,
-generated source (its weights apart) and functions of libm and libgcc. Instructions are those of one call
-(QEMU, -icount shift=0).
+runs in the emulator; before a row is written, its results are compared with onnxruntime's, and what was
+written of its painted arena with the plan. Memory is that of `--objective memory`: the arena, with inputs
+and outputs in it; what IREE's runtime allocates for the same model (the slab of stock IREE in the best of its
+modes, inputs and outputs; its structures and code left out); stack and flash as `metadata.json` has them,
+from a linked program: the deepest chain of calls, and object, generated source (its weights apart) and
+functions of libm and libgcc. Instructions are those of one call (QEMU, -icount shift=0).
 
 TFLM's arena is what its interpreter says of the model's TFLite twin, in a process of the Python that --tflm
 names, which has `tflite-micro` installed: "head" holds activations, inputs and outputs; "total" adds its
@@ -39,7 +39,7 @@ import msgspec
 from circumstances import REPO, SHARED, models, write
 
 sys.path.append(str(REPO / "tests" / "firmware"))
-from firmware_harness import assert_agrees, build, compile_firmware, reference_case, run
+from firmware_harness import assert_agrees, assert_arena_is_used, build, compile_firmware, reference_case, run
 from small_networks import MODELS
 
 from serenity_mlir.pipelines.bench.result_file import table
@@ -97,6 +97,7 @@ def measured(model: Path, target_name: str, folder: Path) -> Measured:
         case = reference_case(model, library, "net")
         result = run(build(case, target, place / "b"), target, counting=True)
         assert_agrees(result, case)
+        assert_arena_is_used(result, library)
         memory[kind] = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
         instructions[kind] = result.figures["instructions"]
     return Measured(memory, instructions, runtime(folder / "order" / "report.json"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -176,6 +177,12 @@ def assert_agrees(result: Result, case: Case) -> None:
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * scale + 1e-6)
         else:
             np.testing.assert_array_equal(found, expected)
+
+
+def assert_arena_is_used(result: Result, library: Path) -> None:
+    """What was written of a painted arena ends where the plan does, but for the last buffer's padding."""
+    memory = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]
+    assert memory["arena"] - memory["alignment"] < result.figures["arena"] <= memory["arena"]
 
 
 def target_named(name: str) -> FirmwareTarget:

@@ -13,6 +13,7 @@ from firmware_harness import (
     HERE,
     Case,
     assert_agrees,
+    assert_arena_is_used,
     build,
     compile_firmware,
     reference_case,
@@ -77,8 +78,7 @@ def test_real_networks(name: str, tmp_path: Path) -> None:
     case = reference_case(model, library, "net")
     result = run(build(case, target, tmp_path / "b"), target)
     assert_agrees(result, case)
-    arena = json.loads((library / "metadata.json").read_text("utf-8"))["memory"]["arena"]
-    assert arena - 64 < result.figures["arena"] <= arena
+    assert_arena_is_used(result, library)
     binary = build(case, target, tmp_path / "c", driver=HERE / "instances.c", more=["-DCALLS=5"])
     assert_agrees(run(binary, target), case)
 
