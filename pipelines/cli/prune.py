@@ -20,6 +20,7 @@ from serenity_mlir.reform.budgets import COMPILED, KINDS, UNITS, Amount, Kind, s
 from serenity_mlir.reform.profile import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
+    from serenity_mlir.pipelines.reform.contribution import Choice
     from serenity_mlir.pipelines.reform.prune import PrunedVariant
     from serenity_mlir.reform.masking import Method
     from serenity_mlir.reform.report import Missed, PruneReport
@@ -60,6 +61,12 @@ def _budgets(command: Any) -> Any:
     default="pi",
     show_default=True,
     help="Which channels go: those of least priority indicator (PI), or a baseline.",
+)
+@click.option(
+    "--contribution",
+    type=click.Choice(["auto", "gradient", "ablation"]),
+    help="CI by gradients (extra `train`) or by masking channels.  [default: auto, by masking where each "
+    "channel can be tried by itself, else by gradients where there are any]",
 )
 @prune_family.family_options
 @static_options
@@ -133,6 +140,7 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
     model: Path,
     calibration: Path,
     method: str,
+    contribution: str | None,
     profile: str,
     seed: int,
     target: str,
@@ -172,6 +180,8 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
     form = None if plot is None else plot_format(plot)
     test = None if training is None else training.get("test")
     check_outputs(files, [model, calibration, budgets_file, Path(profile), test])
+    if contribution is not None and (method != "pi" or training is not None):
+        raise UsageError("--contribution is of --method pi without --static", hint="leave it out")
     vmfb = output.suffix == ".vmfb"
     compiling = CompileOptions(
         emit="vmfb" if vmfb else "mlir",
@@ -198,6 +208,7 @@ def run_prune(  # noqa: PLR0913  (one parameter an option of the command)
                 [given] if family is None else family.budgets,
                 PruneOptions(
                     method=cast("Method", method),
+                    contribution=cast("Choice", contribution or "auto"),
                     profile=profile,
                     seed=seed,
                     names=() if family is None else family.names,

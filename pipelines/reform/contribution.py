@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from serenity_mlir.reform.network import Network
 
     Scores = dict[int, npt.NDArray[np.float64]]
+
+Choice = Literal["auto", "gradient", "ablation"]
+"""How CI is to be found: by gradients, by masking channels, or by whichever is closer in a bounded time."""
 
 _ROUNDS = 6
 _SAMPLES = (16, 256)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import onnx
 
     from serenity_mlir.pipelines.reform.compiled import CompiledVariant
+    from serenity_mlir.pipelines.reform.contribution import Choice
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class PruneOptions:
 
     Attributes:
         method: How channels are chosen.
+        contribution: How CI is found, for method "pi".
         profile: Of the device, by name or file.
         seed: Of random choices.
         names: Of the variants, where they are to have any.
@@ -49,6 +51,7 @@ class PruneOptions:
     """
 
     method: Method = "pi"
+    contribution: Choice = "auto"
     profile: str = DEFAULT_PROFILE
     seed: int = 0
     names: Sequence[str] = ()
@@ -128,6 +131,7 @@ class _Pruning:
             self._costs,
             self._evaluation,
             method=options.method,
+            choice=options.contribution,
             seed=options.seed,
             variants=len(budgets),
             progress=self._progress,

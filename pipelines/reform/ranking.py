@@ -10,6 +10,7 @@ import numpy as np
 
 from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.reform.contribution import ablate, layer_samples, plan_ablations
+from serenity_mlir.pipelines.reform.train.extra import require_torch
 from serenity_mlir.reform.groups import gates_of
 from serenity_mlir.reform.indicator import STEPS, Sensitivity, share_masked
 from serenity_mlir.reform.magnitude import magnitudes
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from serenity_mlir.pipelines.reform.contribution import Choice
     from serenity_mlir.pipelines.reform.gated import Evaluation
     from serenity_mlir.reform.costs import CostModel
     from serenity_mlir.reform.groups import ChannelGroup, GroupMasks
@@ -50,6 +52,7 @@ class Ranker:
         evaluation: Evaluation,
         *,
         method: Method,
+        choice: Choice,
         seed: int,
         variants: int,
         progress: Callable[[str], None],
@@ -71,7 +74,8 @@ class Ranker:
             self.contribution = Contribution("magnitude", 0, 1, 1)
         else:
             self._plan = plan = plan_ablations(macs, channels * variants, evaluation.samples)
-            if not plan.thorough and self._differentiable():
+            if choice == "gradient" or (choice == "auto" and not plan.thorough and self._differentiable()):
+                self._check_gradients()
                 samples = len(evaluation.first(_GRADIENT_SAMPLES)[1])
                 self.contribution = Contribution("gradient", samples, _GRADIENT_ROUNDS, 1, of_layers)
                 return
@@ -127,3 +131,19 @@ class Ranker:
             self.warnings.append(f"channels are ablated, as there are no gradients: {error.message}")
             return False
         return True
+
+    def _check_gradients(self) -> None:
+        """Refuse at once what the first gradient would end with.
+
+        Raises:
+            SerenityError: PyTorch is not installed, an op cannot be differentiated, or the score has none.
+        """
+        require_torch("CI by gradients")
+        if self._evaluation.judge.labels is None:
+            raise SerenityError(
+                "there are no gradients of fidelity: it is greatest for the unpruned model, and level there",
+                hint="leave out --contribution gradient, or give `labels`, if the model is a classifier",
+            )
+        from serenity_mlir.pipelines.reform.train.evaluator import Evaluator  # noqa: PLC0415  (an extra)
+
+        Evaluator(self._network)

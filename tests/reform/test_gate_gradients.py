@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import onnx
 import pytest
 from plain_chains import POOL, chain
 
+from serenity_mlir.errors import SerenityError
 from serenity_mlir.pipelines.reform import contribution
 from serenity_mlir.pipelines.reform.calibration import Calibration
 from serenity_mlir.pipelines.reform.gated import GatedModel, joined
@@ -56,6 +58,18 @@ def test_effects_are_finite_differences(batch: int | str) -> None:
     assert found[0][2] == 0
 
 
+def test_gradients_that_are_asked_for_and_not_to_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx.save(chain((6, POOL), (5, 3), image=(2, 8, 8)), tmp_path / "model.onnx")
+    np.savez(tmp_path / "data.npz", x=np.zeros((4, 2, 8, 8), np.float32))
+    budgets: list[dict[Kind, Amount]] = [{"macs": Amount.read("60%")}]
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
+    options = PruneOptions(contribution="gradient")
+    with pytest.raises(SerenityError, match="CI by gradients needs PyTorch"):
+        prune(tmp_path / "model.onnx", tmp_path / "data.npz", budgets, options)
+
+
 def test_large_networks_are_ranked_by_gradients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     onnx.save(chain((6, POOL), (5, 3), image=(2, 8, 8)), tmp_path / "model.onnx")
@@ -69,3 +83,9 @@ def test_large_networks_are_ranked_by_gradients(tmp_path: Path, monkeypatch: pyt
     report = prune(*files, budgets, PruneOptions()).report
     assert report.contribution.estimate == "gradient"
     assert report.variants[0].missed == []
+    masked = prune(*files, budgets, PruneOptions(contribution="ablation")).report
+    assert masked.contribution.estimate == "ablation"
+    monkeypatch.undo()
+    asked = prune(*files, budgets, PruneOptions(contribution="gradient")).report
+    assert asked.contribution.estimate == "gradient"
+    assert asked.variants[0].missed == []

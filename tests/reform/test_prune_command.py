@@ -106,6 +106,7 @@ def test_out_of_reach(tmp_path: Path, arguments: list[str], capsys: pytest.Captu
             "none.toml: cannot be read: No such",
         ),
         (["-o", "out.onnx", "--budget-ram", "1", "--report", "sub/../out.onnx"], "two outputs have one name"),
+        (["-o", "out.onnx", "--budget-ram", "1", "--contribution", "gradient"], "is of --method pi"),
         (["-o", "out.onnx", "--budget-ram", "1", "--plot", "p.pdf"], "no plot in format 'pdf'"),
     ],
 )
