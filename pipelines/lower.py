@@ -109,7 +109,7 @@ def _generate_code(program: Program, last: str, options: StreamOptions) -> None:
     if options.register_tiles and PHASES.index(last) > PHASES.index(CONFIGURED):
         program.to_phase(CONFIGURED)
         ShareGuardsPass().apply(program.module)
-        TileForRegistersPass().apply(program.module)
+        TileForRegistersPass(soft_floats=options.soft_floats).apply(program.module)
     program.to_phase(last)
 
 

@@ -72,6 +72,7 @@ class StreamOptions:
         place: Firmware follows, which has no allocator: with `io` "arena" the offsets of the whole
             arena go into the program, else each result gets storage of its own.
         register_tiles: Tile dispatches for a core without vectors, after phase `stream`.
+        soft_floats: For one without an FPU, too.
     """
 
     schedule: bool = True
@@ -83,6 +84,7 @@ class StreamOptions:
     method: str = DEFAULT_METHOD
     place: bool = False
     register_tiles: bool = False
+    soft_floats: bool = False
 
 
 @dataclass(frozen=True)

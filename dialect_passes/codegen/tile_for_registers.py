@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import log
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from serenity_mlir.dialect_passes.codegen.lowering_config import (
     ATTRIBUTE,
@@ -86,14 +86,15 @@ class TileForRegistersPass(Pass[int]):
     """
 
     name: ClassVar[str] = "serenity-tile-for-registers"
+    soft_floats: Annotated[bool, "floats are computed by functions, in the registers of integers"] = False
 
     def apply(self, module: ir.Operation) -> int:
         """Tile the functions of every dispatch; returns how many have other tiles now."""
         functions = [op for op in nested_ops(module) if op.name == "func.func"]
-        return sum(map(_tile, functions))
+        return sum(_tile(function, soft_floats=self.soft_floats) for function in functions)
 
 
-def _tile(function: ir.Operation) -> bool:
+def _tile(function: ir.Operation, *, soft_floats: bool) -> bool:
     """Tile a dispatch; whether there was anything to."""
     ops: dict[ir.Operation, dict[str, list[int]]] = {}
     for op in nested_ops(function):
@@ -119,7 +120,8 @@ def _tile(function: ir.Operation) -> bool:
     # What is fused with the reduction is tiled like its result.
     if len(loops) != len(order) or any(levels != {PARALLEL: before} for levels in rest.values()):
         return False
-    sizes = _sizes(root, _kind(root, function), loops)
+    table = _FLOATS if holds_floats(root.op.operands[0]) and not soft_floats else _INTEGERS
+    sizes = _sizes(root, _kind(root, function, table), loops)
     if sizes is None:
         return False
     parallel = [0 if root.is_reduction(loop) else sizes.get(loop, 0) for loop in range(root.loops)]
@@ -162,8 +164,7 @@ class _Kind:
     across: _Across | None = None
 
 
-def _kind(root: Structured, function: ir.Operation) -> _Kind:
-    table = _FLOATS if holds_floats(root.op.operands[0]) else _INTEGERS
+def _kind(root: Structured, function: ir.Operation, table: _Tiles) -> _Kind:
     parallel = [loop for loop in range(root.loops) if not root.is_reduction(loop) and root.extent(loop) != 1]
     extracts = [op for op in nested_ops(root.op) if op.name == EXTRACT]
     if len(extracts) == 1:

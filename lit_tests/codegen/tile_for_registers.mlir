@@ -1,4 +1,5 @@
 // RUN: serenity-opt %s --pass-pipeline='builtin.module(serenity-tile-for-registers)' --split-input-file | FileCheck %s
+// RUN: serenity-opt %s --pass-pipeline='builtin.module(serenity-tile-for-registers{soft-floats=true})' --split-input-file | FileCheck --check-prefix=SOFT %s
 
 #x = affine_map<(d0, d1, d2, d3) -> (d3, d1, d2)>
 #w = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
@@ -42,6 +43,16 @@ func.func @product(%a: tensor<16x24x24xi8>, %b: tensor<32x16xi8>) -> tensor<32x2
 // CHECK-DAG:   #[[REALS:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [2, 7, 0, 0], vector_reduction = [0, 0, 1, 3]>
 // CHECK-DAG:   #[[WHOLE:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [2, 1, 0, 0], vector_reduction = [0, 0, 1, 1]>
 // CHECK-DAG:   #[[FLOATS:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [1, 1, 0, 0], vector_reduction = [0, 0, 1, 3]>
+
+// Floats without an FPU are in the registers of integers.
+
+// SOFT-DAG:    #[[REALS:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [4, 1, 0, 0], vector_reduction = [0, 0, 1, 3]>
+// SOFT-DAG:    #[[FLOATS:.*]] = #iree_cpu.lowering_config<distribution = [0, 0, 0, 0], vector_common_parallel = [2, 1, 0, 0], vector_reduction = [0, 0, 1, 1]>
+// SOFT-LABEL:  func.func @reals_apart
+// SOFT:          {lowering_config = #[[REALS]]}
+// SOFT-LABEL:  func.func @floats
+// SOFT:          {lowering_config = #[[FLOATS]]}
+
 // CHECK-LABEL: func.func @apart
 // CHECK:         {lowering_config = #[[APART]]}
 // CHECK-LABEL: func.func @reals_apart

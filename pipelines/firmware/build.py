@@ -108,7 +108,12 @@ def build_firmware(
             f"--iree-llvmcpu-static-library-output-path={path}",
         ]
         stream = with_alignment(options.stream, flags)
-        stream = replace(stream, place=True, register_tiles=target.register_tiles)
+        stream = replace(
+            stream,
+            place=True,
+            register_tiles=target.register_tiles,
+            soft_floats=target.linkage.float_abi == "soft",
+        )
         compiled = compiler(
             model,
             replace(
