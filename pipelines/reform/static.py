@@ -170,6 +170,7 @@ def prune_statically(  # noqa: PLR0913  (files, budgets, how)
             reports.Point(dropped, channels, figures_of(masked, made.measured)),
             reports.Point(dropped, channels, figures),
         ],
+        rounds=_rounds(found.result),
         seconds=perf_counter() - began,
         warnings=_warnings(files, options, found.result),
     )
@@ -201,6 +202,14 @@ def _trained(
     made, trained = workshop.made(result.network, result.keep), workshop.trained(result.network)
     counted = (len(samples.labels), len(test.labels))
     return _Outcome(trained, result, made, trained.prove(made, data), counted)
+
+
+def _rounds(result: StaticResult) -> list[reports.Round]:
+    columns = (result.losses, result.gaps, result.means, result.kept)
+    return [
+        reports.Round(loss, gap, list(means), list(kept))
+        for loss, gap, means, kept in zip(*columns, strict=True)
+    ]
 
 
 def _labelled(data: Calibration, path: Path) -> Samples:

@@ -33,7 +33,7 @@ def plot_pruning(report: PruneReport, form: str) -> bytes:
             _score_against(axes, report, kind)
         _priorities(grid[len(kinds)], report)
         _costs(grid[len(kinds) + 1], report)
-        _channels(grid[len(kinds) + 2], report)
+        (_gates if report.rounds else _channels)(grid[len(kinds) + 2], report)
         for axes in grid[len(kinds) + 3 :]:
             axes.set_visible(False)
         figure.suptitle(f"{report.model.path}: method {report.method}, profile {report.profile}", fontsize=11)
@@ -97,6 +97,19 @@ def _channels(axes: Axes, report: PruneReport) -> None:
         axes.plot(steps, [point.kept[index] / size for point in report.path], linewidth=1)
     axes.set(xlabel="channels masked", ylabel="gates left open", ylim=(0.0, 1.03))
     axes.set_title("gates of each layer over the iterations", fontsize=9)
+    _plain(axes)
+
+
+def _gates(axes: Axes, report: PruneReport) -> None:
+    rounds = range(1, len(report.rounds) + 1)
+    for index, size in enumerate(report.path[0].kept):
+        color = f"C{index % 10}"
+        axes.plot(rounds, [item.gates[index] for item in report.rounds], color=color, linewidth=1)
+        within = [item.kept[index] / size for item in report.rounds]
+        axes.plot(rounds, within, "--", color=color, linewidth=1)
+    axes.set(xlabel="round of ADMM", ylabel="mean of gates")
+    axes.locator_params("x", integer=True)
+    axes.set_title("gates of each layer; dashed: open within the budgets", fontsize=9)
     _plain(axes)
 
 

@@ -130,6 +130,22 @@ class Point(msgspec.Struct, frozen=True):
     figures: Figures
 
 
+class Round(msgspec.Struct, frozen=True):
+    """One round of ADMM.
+
+    Attributes:
+        loss: Mean cross-entropy of its F-step.
+        gap: ‖F - Z‖ after it.
+        gates: Mean |F| of each group.
+        kept: Channels of each group that Z keeps.
+    """
+
+    loss: float
+    gap: float
+    gates: list[float]
+    kept: list[int]
+
+
 class Variant(msgspec.Struct, frozen=True, omit_defaults=True):
     """One pruned network.
 
@@ -182,6 +198,7 @@ class PruneReport(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
         path: From the unpruned network to the smallest variant.
         seconds: Of everything.
         family: What all variants take together, where they are one artefact.
+        rounds: Of ADMM, where gates were trained.
     """
 
     schema_version: int
@@ -196,6 +213,7 @@ class PruneReport(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
     path: list[Point]
     seconds: float
     family: FamilyInfo | None = None
+    rounds: list[Round] = []
     warnings: list[str] = []
 
     def to_json(self) -> bytes:

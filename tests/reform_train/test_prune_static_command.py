@@ -32,7 +32,8 @@ def arguments(tmp_path: Path) -> list[str]:
 def test_a_trained_model_within_its_budgets(
     tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, report, state = (tmp_path / name for name in ("out.onnx", "report.json", "state.pt"))
+    names = ("out.onnx", "report.json", "state.pt", "plot.svg")
+    out, report, state, plot = (tmp_path / name for name in names)
     budgets = ["--budget-macs", "50%", "--budget-memory", "50%"]
     training = [
         "--test",
@@ -43,6 +44,8 @@ def test_a_trained_model_within_its_budgets(
         "12",
         "--checkpoint",
         str(state),
+        "--plot",
+        str(plot),
     ]
     assert main([*arguments, *budgets, *training, "-o", str(out), "--report", str(report)]) == 0
     found = msgspec.json.decode(report.read_bytes(), type=PruneReport)
@@ -57,6 +60,10 @@ def test_a_trained_model_within_its_budgets(
     scores = session.run(None, inputs)[0]
     assert float((scores.argmax(axis=1) == labels).mean()) == pytest.approx(variant.figures.score)
     assert state.exists()
+    assert len(found.rounds) == 3
+    assert found.rounds[-1].kept == [group.kept for group in variant.groups]
+    assert all(0 < gate < 1.5 for item in found.rounds for gate in item.gates)
+    assert "round of ADMM" in plot.read_text()
     assert "trained by ADMM on 160 samples" in capsys.readouterr().err
 
 

@@ -117,6 +117,7 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_result(trained: Network, tmp
     resumed = prune_static(problem(trained), options, progress=lambda at, _: rounds.append(at))
     assert rounds[0].startswith("round 4 of")
     assert resumed.gaps == whole.gaps
+    assert (resumed.means, resumed.kept) == (whole.means, whole.kept)
     assert same(resumed, whole)
 
 

@@ -81,6 +81,8 @@ class AdmmState:
         rounds: F- and Z-steps done.
         gaps: ‖F - Z‖ after each of them.
         losses: Mean cross-entropy in each F-step.
+        means: Mean |F| of each group after each F-step.
+        kept: Channels of each group that Z keeps after each Z-step.
     """
 
     gates: NDArray[np.float64]
@@ -89,11 +91,13 @@ class AdmmState:
     rounds: int
     gaps: list[float]
     losses: list[float]
+    means: list[list[float]]
+    kept: list[list[int]]
 
     @classmethod
     def start(cls, count: int) -> AdmmState:
         """Every gate open."""
-        return cls(np.ones(count), np.ones(count), np.zeros(count), 0, [], [])
+        return cls(np.ones(count), np.ones(count), np.zeros(count), 0, [], [], [], [])
 
 
 class Admm:
@@ -135,6 +139,10 @@ class Admm:
         gates = self.state.projected
         return np.where(np.abs(gates) < _OPEN, 0.0, gates) if self.options.z_step == "penalty" else gates
 
+    def _kept(self) -> list[int]:
+        chosen = self.factors.by_group(self.chosen())
+        return [int(np.count_nonzero(chosen[group.id])) for group in self.factors.groups]
+
     def _check_open(self, gates: NDArray[np.float64]) -> None:
         for group, part in self.factors.by_group(gates).items():
             if not part.any():
@@ -163,6 +171,9 @@ class Admm:
         state.duals = state.duals + state.gates - state.projected
         state.gaps.append(float(np.linalg.norm(state.gates - state.projected)))
         state.losses.append(loss)
+        gates = self.factors.by_group(state.gates)
+        state.means.append([float(np.abs(gates[group.id]).mean()) for group in self.factors.groups])
+        state.kept.append(self._kept())
         state.rounds += 1
 
     def settle(self, measure: Measure) -> bool:
@@ -183,6 +194,7 @@ class Admm:
         if changed:
             state.projected, state.duals = settled, target - settled
             state.gaps[-1] = float(np.linalg.norm(state.gates - settled))
+            state.kept[-1] = self._kept()
         return changed
 
     def _train(self, progress: Progress) -> float:

@@ -49,6 +49,8 @@ def save(path: Path, admm: Admm, key: str) -> None:
         "rounds": state.rounds,
         "gaps": state.gaps,
         "losses": state.losses,
+        "means": state.means,
+        "kept": state.kept,
         "goal": dict(admm.aim.goal),
         "held": {group: sorted(channels) for group, channels in admm.aim.held.items()},
         "corrections": admm.aim.estimate.corrections,
@@ -85,6 +87,8 @@ def resume(path: Path, admm: Admm, key: str) -> None:
         rounds=content["rounds"],
         gaps=content["gaps"],
         losses=content["losses"],
+        means=content["means"],
+        kept=content["kept"],
     )
     admm.aim.goal = content["goal"]
     admm.aim.held = {group: set(channels) for group, channels in content["held"].items()}

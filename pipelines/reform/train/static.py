@@ -102,6 +102,8 @@ class StaticResult:
         converged: Whether ‖F - Z‖ < ε.
         gaps: ‖F - Z‖ after each round.
         losses: Mean cross-entropy of each F-step.
+        means: Mean |F| of each group after each of them.
+        kept: Channels of each group that were within the budgets after each round.
         seconds: All of it, evaluation included.
     """
 
@@ -113,6 +115,8 @@ class StaticResult:
     converged: bool
     gaps: Sequence[float]
     losses: Sequence[float]
+    means: Sequence[Sequence[float]]
+    kept: Sequence[Sequence[int]]
     seconds: float
 
 
@@ -154,6 +158,8 @@ def prune_static(
         converged=admm.converged,
         gaps=admm.state.gaps,
         losses=admm.state.losses,
+        means=admm.state.means,
+        kept=admm.state.kept,
         seconds=perf_counter() - began,
     )
 
