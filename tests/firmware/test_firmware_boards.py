@@ -29,9 +29,10 @@ QUICK = (
 )
 
 
-def check(model: Path, target_name: str, folder: Path) -> None:
+def check(model: Path, target_name: str, folder: Path, *options: str) -> int:
+    """The arena of a library whose results and figures are right."""
     target = target_named(target_name)
-    library = compile_firmware(model, target_name, folder / "lib", *QUICK)
+    library = compile_firmware(model, target_name, folder / "lib", *options)
     case = reference_case(model, library, "net")
     result = run(build(case, target, folder / "b"), target)
     assert_agrees(result, case)
@@ -45,19 +46,27 @@ def check(model: Path, target_name: str, folder: Path) -> None:
     assert linked["compiler"].split()[0] == target.toolchain.compiler
     # Painted: the path that was taken, in a program that was compiled for speed.
     assert 0.7 * memory["stack"] <= result.figures["stack"] <= memory["stack"] + _DRIVER_STACK
+    return int(memory["arena"])
 
 
 @pytest.mark.parametrize("kind", SMALL)
 @pytest.mark.parametrize("board", [*BOARDS, "cortex-m33", "riscv32-imac"])
 def test_small_networks(board: str, kind: str, tmp_path: Path) -> None:
-    check(SMALL[kind](tmp_path / "m.onnx"), board, tmp_path)
+    check(SMALL[kind](tmp_path / "m.onnx"), board, tmp_path, *QUICK)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason=NO_SHARED)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("board", BOARDS)
 def test_real_networks(board: str, name: str, tmp_path: Path) -> None:
-    check(SHARED / "models" / f"{name}.onnx", board, tmp_path)
+    check(SHARED / "models" / f"{name}.onnx", board, tmp_path, *QUICK)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=NO_SHARED)
+@pytest.mark.parametrize("board", ["cortex-m4f", "cortex-m55", "riscv32-imafc"])
+def test_a_real_network_in_stripes(board: str, tmp_path: Path) -> None:
+    """As compiled without options; `benchmarks/firmware.py` checks all of them with `--objective memory`."""
+    assert check(SHARED / "models" / "tfl_tflm_micro_speech.onnx", board, tmp_path) < 5000  # 20,000 without
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason=NO_SHARED)
