@@ -63,6 +63,11 @@ def target(name: str) -> Target:
     """
     if name in TARGETS:
         return TARGETS[name]
+    from serenity_mlir.pipelines.firmware.targets import firmware_target_names  # noqa: PLC0415  (reads files)
+
+    if name in firmware_target_names() or name.endswith(".toml"):
+        hint = f"`serenity compile --emit firmware` takes it; others are {', '.join(TARGETS)}"
+        raise UsageError(f"target '{name}' is for firmware", hint=hint)
     raise UsageError(f"no target '{name}'", hint=hint_of(name, TARGETS, "targets are"))
 
 

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from serenity_mlir.report import PeakOp, Report
-from serenity_mlir.sizes import size_text
+from serenity_mlir.sizes import parse_size, size_text
 
-_KIB = 1024
 # Figures that every report has, unless something has no constant size.
 _CONSTANT = ("live peak", "arena", "slab", "RAM")
-_UNITS = {"": 1, "B": 1, "KIB": _KIB, "MIB": _KIB * _KIB}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +35,15 @@ class Tolerance:
         Raises:
             ValueError: It is none of these.
         """
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%|B|[KM]iB)?", text.strip(), re.IGNORECASE)
-        if found is None:
-            raise ValueError(f"{text!r} is neither a share such as 2% nor a size such as 512 or 4KiB")
-        number, unit = found[1], (found[2] or "").upper()
-        if unit == "%":
-            return cls(share=float(number) / 100)
-        return cls(size=int(float(number) * _UNITS[unit]))
+        share = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip())
+        if share is not None:
+            return cls(share=float(share[1]) / 100)
+        try:
+            return cls(size=parse_size(text))
+        except ValueError as error:
+            raise ValueError(
+                f"{text!r} is neither a share such as 2% nor a size such as 512 or 4KiB"
+            ) from error
 
     def holds(self, before: float, after: float, *, is_size: bool) -> bool:
         """Whether a figure that was `before` may be `after`."""
@@ -83,7 +83,7 @@ class Change:
 
 def figure_text(value: float) -> str:
     """A count, or a size under a heading that says bytes, or a multiple."""
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}x"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _pairs(old: Report, new: Report) -> Iterator[_Pair]:
     yield "inputs", a.inputs, b.inputs, True, False
     yield "outputs", a.outputs, b.outputs, True, False
     yield "RAM", a.ram, b.ram, True, True
-    yield "weights", a.weights, b.weights, True, True
+    yield "weights", old.constants, new.constants, True, True
     yield "code", a.code, b.code, True, True
     yield "flash", a.flash, b.flash, True, True
     yield "stack", a.stack, b.stack, True, True

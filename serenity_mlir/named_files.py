@@ -62,15 +62,16 @@ class NamedFiles(Generic[T]):
             try:
                 data = Path(name).read_bytes()
             except OSError as error:
-                raise UsageError(f"cannot be read: {error.strerror}", file=name, hint=self._choice) from error
+                raise UsageError(f"cannot be read: {error.strerror}", file=name, hint=self.choice) from error
             return self._parsed(data, name)
         if name in self.shipped:
             return self.shipped[name]
         near = did_you_mean(name, self.shipped)
-        raise UsageError(f"no {self.what} '{name}'", hint=f"{near} {self._choice}" if near else self._choice)
+        raise UsageError(f"no {self.what} '{name}'", hint=f"{near} {self.choice}" if near else self.choice)
 
     @property
-    def _choice(self) -> str:
+    def choice(self) -> str:
+        """What the option takes, in one line."""
         return (
             f"{self.option} is one of {', '.join(self.shipped)}, or a {_SUFFIX} file that describes another"
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from serenity_mlir.reform.budgets import Amount
+from serenity_mlir.reform.budgets import Amount, Kind
 
 if TYPE_CHECKING:
     _Base = click.ParamType[Amount]
@@ -15,15 +15,18 @@ else:
 
 
 class AmountType(_Base):
-    """`12.6e6`, or `50%`: of the unpruned model."""
+    """`12.6e6`, or `50%`: of the unpruned model; of bytes also `40KiB`."""
 
     name = "amount"
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Amount:
         """The amount that `value` says; a usage error if it is no number, negative or not finite."""
         if isinstance(value, Amount):
             return value
         try:
-            return Amount.read(str(value))
+            return Amount.read(str(value), self._kind)
         except ValueError as error:
             self.fail(str(error), param, ctx)

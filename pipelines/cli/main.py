@@ -17,6 +17,7 @@ from serenity_mlir.pipelines.cli.diff import diff
 from serenity_mlir.pipelines.cli.pack import pack
 from serenity_mlir.pipelines.cli.prune import prune
 from serenity_mlir.pipelines.cli.seconds import DEFAULT_REWRITE_LIMIT, Seconds
+from serenity_mlir.pipelines.cli.size_option import Size
 from serenity_mlir.pipelines.cli.target_option import TargetOption
 from serenity_mlir.pipelines.cli.views import view_options
 from serenity_mlir.pipelines.phases import PHASES
@@ -142,12 +143,12 @@ def _common(command: Any) -> Any:
     help="Write the figures, as `analyze --json` does.",
 )
 @click.option(
-    "--budget-ram", type=click.IntRange(min=0), metavar="BYTES",
-    help="Exit 3, with no artefact written, if RAM is above this.",
+    "--budget-ram", type=Size(), metavar="BYTES",
+    help="Exit 3, with no artefact written, if RAM is above this: 40000, or 40KiB.",
 )  # fmt: skip
 @click.option(
     "--budget-rom",
-    type=click.IntRange(min=0),
+    type=Size(),
     metavar="BYTES",
     help="The same for weights stored as data; of firmware, for flash.",
 )

@@ -11,6 +11,7 @@ import click
 from serenity_mlir import console
 from serenity_mlir.errors import BudgetExceeded
 from serenity_mlir.pipelines.cli.seconds import Seconds
+from serenity_mlir.pipelines.cli.size_option import Size
 from serenity_mlir.sizes import counted, size_text
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--capacity",
-    type=click.IntRange(min=0),
+    type=Size(),
     metavar="BYTES",
     help="Take the first plan that fits; exit 3, with nothing written, if none is found.",
 )

@@ -39,7 +39,7 @@ _HELP: dict[Kind, str] = {
 def _budgets(command: Any) -> Any:
     for kind in reversed(KINDS):
         metavar = f"{UNITS[kind].upper()}|PERCENT"
-        command = click.option(f"--budget-{kind}", type=AmountType(), metavar=metavar, help=_HELP[kind])(
+        command = click.option(f"--budget-{kind}", type=AmountType(kind), metavar=metavar, help=_HELP[kind])(
             command
         )
     return command

@@ -145,6 +145,6 @@ def _amounts(entry: Mapping[str, str | float], name: str, file: Path) -> dict[Ki
             f"no budget '{unknown[0]}'", file=str(file), where=f"variant '{name}'", hint=f"{', '.join(KINDS)}"
         )
     try:
-        return {kind: Amount.read(str(entry[kind])) for kind in KINDS if kind in entry}
+        return {kind: Amount.read(str(entry[kind]), kind) for kind in KINDS if kind in entry}
     except ValueError as error:
         raise UsageError(str(error), file=str(file), where=f"variant '{name}'") from error

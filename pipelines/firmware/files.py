@@ -18,6 +18,7 @@ from serenity_mlir.pipelines.firmware.metadata import FILE, metadata
 from serenity_mlir.pipelines.firmware.targets import FirmwareTarget
 from serenity_mlir.pipelines.lower_stream import StreamResult
 from serenity_mlir.report import Report
+from serenity_mlir.sizes import size_text
 
 _NEEDS = "one C99 file, one object, `memcpy` and `memset`"
 
@@ -74,7 +75,7 @@ def _templates(library: Library, target: FirmwareTarget, measured: Measured) -> 
         "source_needs": ", ".join((_NEEDS, *(f"`{symbol}`" for symbol in needs))),
     }
     templates = environment()
-    templates.filters["described"] = described
+    templates.filters |= {"described": described, "sized": size_text}
     paths = {
         "CMakeLists.txt": "CMakeLists.txt.j2",
         f"cmake/{name}Config.cmake": "Config.cmake.j2",

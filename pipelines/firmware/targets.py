@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from serenity_mlir.errors import UsageError
 from serenity_mlir.named_files import NamedFiles
+from serenity_mlir.pipelines.targets import TARGETS
 
 
 class Linkage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,4 +91,6 @@ def firmware_target(name: str) -> FirmwareTarget:
     Raises:
         UsageError: There is none, or the file does not describe one.
     """
+    if name in TARGETS and name not in _TARGETS.shipped:
+        raise UsageError(f"firmware needs a --target, and '{name}' is none", hint=_TARGETS.choice)
     return _TARGETS.find(name)

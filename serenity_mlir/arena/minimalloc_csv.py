@@ -52,7 +52,11 @@ def read_csv(path: Path) -> list[Record]:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             return _read(stream, str(path))
     except OSError as error:
-        raise SerenityError(f"cannot be read: {error.strerror}", file=str(path)) from error
+        raise SerenityError(
+            f"cannot be read: {error.strerror}",
+            file=str(path),
+            hint="check the path; `serenity analyze --csv` writes one",
+        ) from error
     except UnicodeDecodeError as error:
         raise SerenityError("is not UTF-8 text", file=str(path)) from error
     except csv.Error as error:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from serenity_mlir.sizes import size_text
+from serenity_mlir.sizes import parse_size, size_text
 
 Kind = Literal["macs", "memory", "energy", "latency", "ram", "rom"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -44,12 +44,14 @@ class Amount:
     towards: float = 1.0
 
     @classmethod
-    def read(cls, text: str) -> Amount:
-        """`12.6e6`, or `50%`.
+    def read(cls, text: str, kind: Kind) -> Amount:
+        """`12.6e6`, `50%`, or, of bytes, `40KiB`.
 
         Raises:
             ValueError: It is neither a number nor a percentage, negative or not finite.
         """
+        if UNITS[kind] == "bytes" and text.strip().lower().endswith("ib"):
+            return cls(float(parse_size(text)))
         relative = text.strip().endswith("%")
         try:
             number = float(text.strip().removesuffix("%").replace("_", ""))

@@ -32,26 +32,33 @@ def _short(peak: PeakOp) -> str:
 def _row(item: Change) -> tuple[str, ...]:
     kib = kib_text(item.after).removesuffix(" KiB") if item.is_size and item.after is not None else ""
     verdict = "regressed" if item.regressed else ""
-    return (item.name, _text(item.before), _text(item.after), kib, change_text(item), verdict)
+    return (item.name, _text(item, item.before), _text(item, item.after), kib, change_text(item), verdict)
 
 
-def _text(value: float | None) -> str:
-    return "" if value is None else figure_text(value)
+def _text(item: Change, value: float | None) -> str:
+    """A figure under a heading that says bytes: a count of other things says of which."""
+    if value is None:
+        return ""
+    return (
+        figure_text(value)
+        if item.is_size or isinstance(value, float)
+        else counted(int(value), item.name[:-1])
+    )
 
 
-def change_text(item: Change) -> str:
+def change_text(item: Change, unit: str = "") -> str:
     """By how much, and as a share of what it was; empty where nothing changed or one is not known."""
     if item.before is None or item.after is None or item.before == item.after:
         return ""
     change = item.after - item.before
     sign = "+" if change > 0 else "-"
     share = f" ({change / item.before:+.1%})" if item.before else ""
-    return f"{sign}{figure_text(abs(change))}{share}"
+    return f"{sign}{figure_text(abs(change))}{unit}{share}"
 
 
 def growth_text(item: Change) -> str:
     """A regression in one line, by how much where that is known."""
-    return ", ".join(filter(None, (item.words, change_text(item))))
+    return ", ".join(filter(None, (item.words, change_text(item, " bytes" if item.is_size else ""))))
 
 
 def regression_text(found: Difference, tolerance: str) -> str:

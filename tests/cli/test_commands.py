@@ -211,6 +211,11 @@ def test_ir_goes_to_stdout_and_leaves_no_partitioning(model: Path) -> None:
     ("arguments", "said"),
     [
         (["--target", "hots"], "did you mean 'host'"),
+        (["--target", "cortex-m7"], "`serenity compile --emit firmware` takes it"),
+        (["--target", "mine.toml"], "target 'mine.toml' is for firmware"),
+        (["--emit", "firmware"], "firmware needs a --target, and 'generic' is none"),
+        (["--budget-ram", "64KB"], "'64KB' is no size such as 512, 4KiB or 1MiB"),
+        (["--budget-rom", "-1"], "'-1' is no size"),
         (["--emit", "mlir", "--phase", "streem"], "phases are"),
         (["--emit", "mlir", "--verify"], "--verify"),
         (["--phase", "flow"], "--phase is for IR"),

@@ -63,7 +63,7 @@ def test_gradients_that_are_asked_for_and_not_to_be_had(
 ) -> None:
     onnx.save(chain((6, POOL), (5, 3), image=(2, 8, 8)), tmp_path / "model.onnx")
     np.savez(tmp_path / "data.npz", x=np.zeros((4, 2, 8, 8), np.float32))
-    budgets: list[dict[Kind, Amount]] = [{"macs": Amount.read("60%")}]
+    budgets: list[dict[Kind, Amount]] = [{"macs": Amount.read("60%", "macs")}]
     monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not installed
     options = PruneOptions(contribution="gradient")
     with pytest.raises(SerenityError, match="CI by gradients needs PyTorch"):
@@ -77,7 +77,7 @@ def test_large_networks_are_ranked_by_gradients(tmp_path: Path, monkeypatch: pyt
     x, labels = rng.standard_normal((40, 2, 8, 8)).astype(np.float32), rng.integers(0, 3, 40)
     np.savez(tmp_path / "data.npz", x=x, labels=labels)
     files = (tmp_path / "model.onnx", tmp_path / "data.npz")
-    budgets: list[dict[Kind, Amount]] = [{"macs": Amount.read("60%")}]
+    budgets: list[dict[Kind, Amount]] = [{"macs": Amount.read("60%", "macs")}]
     assert prune(*files, budgets, PruneOptions()).report.contribution.estimate == "ablation"
     monkeypatch.setattr(contribution, "_WORK", 1.0)
     report = prune(*files, budgets, PruneOptions()).report

@@ -99,6 +99,7 @@ def test_out_of_reach(tmp_path: Path, arguments: list[str], capsys: pytest.Captu
         (["-o", "out.txt", "--budget-ram", "1"], "no model is written as '.txt'"),
         (["-o", "out.onnx", "--budget-ram", "-1"], "neither a number nor a percentage"),
         (["-o", "out.onnx", "--budget-ram", "nan%"], "neither a number nor a percentage"),
+        (["-o", "out.onnx", "--budget-macs", "64KiB"], "neither a number nor a percentage"),
         (["-o", "out.onnx", "--budget-ram", "1", "--report", "out.onnx"], "two outputs have one name"),
         (["-o", "out.onnx", "--budget-ram", "1", "--profile", "none"], "no profile 'none'"),
         (
@@ -182,7 +183,7 @@ def test_variants_in_one_artefact(
     assert found.family.weights[1] <= 1.05 * found.family.weights[0]
     assert "one artefact of 2 variants" in capsys.readouterr().err
 
-    amounts = [Amount.read("90%"), Amount.read("50%"), Amount.read("5000")]
+    amounts = [Amount.read("90%", "macs"), Amount.read("50%", "macs"), Amount.read("5000", "memory")]
     wanted: list[dict[Kind, Amount]] = [{"macs": amounts[0]}, {"macs": amounts[1], "memory": amounts[2]}]
     alone = prune(tmp_path / "model.onnx", tmp_path / "data.npz", wanted, PruneOptions(method="random"))
     x = np.load(tmp_path / "data.npz")["x"][:1]

@@ -18,10 +18,11 @@ from shown_cases import graph_of, shown_of
 
 from serenity_mlir.diff import Tolerance, difference
 from serenity_mlir.pipelines.cli import main as cli
-from serenity_mlir.report import Footprint, PeakOp, Price, Report
+from serenity_mlir.report import Footprint, PeakOp, Price, Report, Rom
+from serenity_mlir.sizes import parse_size
 from serenity_mlir.views.diff_rows import diff_tables, regression_text
 from serenity_mlir.views.markdown import markdown
-from serenity_mlir.views.rows import Table, tables
+from serenity_mlir.views.rows import Table, memory_table, tables
 from serenity_mlir.views.sarif import Finding, sarif
 
 PEAK = PeakOp("f_dispatch_7_conv [c|1, /block/Relu_2]", 900, [("b", 900)], ["c|1", "/block/Relu_2"])
@@ -67,6 +68,30 @@ def test_each_size_is_held(figure: str, name: str) -> None:
     assert regressed(changed(**{figure: before * 103 // 100 + 1}), "2%") == [name]
 
 
+def test_weights_are_those_of_the_table() -> None:
+    """A report's table counts constants that lie in code, too; so does the difference of two."""
+    inside = msgspec.structs.replace(BASE, rom=Rom(500, BASE.memory.weights + 64, [], 64))
+    grown = msgspec.structs.replace(BASE, rom=Rom(500, BASE.memory.weights + 65, [], 65))
+    assert regressed(grown, old=inside) == ["weights"]
+    (row,) = [row for row in memory_table(grown).rows if row[0] == "weights"]
+    (line,) = [
+        row for row in diff_tables(difference(inside, grown, Tolerance()))[0].rows if row[0] == "weights"
+    ]
+    assert line[2] == row[2] == f"{BASE.memory.weights + 65:,}"
+
+
+def test_what_is_no_size_has_its_unit() -> None:
+    price, slab = Price((1, 1), (1, 1), (1, 1), 1.03), BASE.memory.slab
+    assert slab is not None
+    found = difference(BASE, msgspec.structs.replace(changed(slab=2 * slab), price=price), Tolerance())
+    cells = {row[0]: row for row in diff_tables(found)[0].rows}
+    assert cells["latency modelled"][1:5] == ("1.000x", "1.030x", "", "+0.030x (+3.0%)")
+    assert cells["ops"][2].endswith(" ops")
+    said = regression_text(found, "0%")
+    assert f"+{slab:,} bytes (+100.0%)" in said
+    assert "latency modelled grew from 1.000x to 1.030x, +0.030x (+3.0%)" in said
+
+
 def test_peak_and_arena_are_held_and_inputs_are_shown() -> None:
     grown = Footprint(BASE.memory.final.peak, (BASE.memory.final.arena or 0) + 64)
     assert regressed(changed(final=grown)) == ["arena"]
@@ -93,6 +118,13 @@ def test_what_cannot_be_compared_is_said() -> None:
     other = msgspec.structs.replace(BASE, target="cortex-m4")
     (note,) = difference(BASE, other, Tolerance()).notes
     assert "generic, cortex-m4" in note
+
+
+@given(st.integers(0, 10**18))
+def test_sizes_are_read_exactly(size: int) -> None:
+    assert parse_size(f"{size}") == parse_size(f"{size:_} B") == size
+    assert parse_size(f"{size}KiB") == 1024 * size
+    assert parse_size(f"{size}.5 mib") == (2 * size + 1) << 19
 
 
 @pytest.mark.parametrize("text", ["", "2 %%", "-1", "x", "1GB", "nan%", "1e3"])
