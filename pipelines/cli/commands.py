@@ -172,7 +172,8 @@ def run_analyze(  # noqa: PLR0913
     if json_path is not None:
         makers[json_path] = partial(compiled.report.to_json, timeline=timeline)
     if csv_path is not None:
-        makers[csv_path] = lambda: arena_csv(stream, file=str(model)).encode()
+        course = compiled.report.timeline
+        makers[csv_path] = lambda: arena_csv(stream, course, file=str(model)).encode()
     makers |= view_makers(views, compiled, traffic=traffic, dispatches=dispatches)
     outputs, failures = _made(makers)
     write_outputs(outputs)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import onnx
 import pytest
 from branches import write_branches
 
 from serenity_mlir.arena import check_plan
 from serenity_mlir.arena.minimalloc_csv import Record, read_csv
 from serenity_mlir.arena.problem import live_peak
+from serenity_mlir.pipelines.arena_csv import field_id
 from serenity_mlir.pipelines.cli import main as cli
 from serenity_mlir.report import read_report
 
@@ -56,9 +58,18 @@ def test_the_arena_leaves_and_comes_back(model: Path, tmp_path: Path, io: str) -
     assert peak(records) == final["peak"]
     assert run("pack", table, "-o", again, "--alignment", 64, "--capacity", final["arena"]) == 0
     assert [(item.name, item.slice) for item in read_csv(again)] == [(r.name, r.slice) for r in records]
+    nodes = {node.name for node in onnx.load(model).graph.node}
+    own = [record.name.partition(" ")[2] for record in records if "/" in record.name]
+    assert all(set(name.split("+")) <= nodes for name in own)
     held = {record.name for record in records if "/" not in record.name}
+    assert all(name.partition(" ")[0] in ("input", "output") and name.count(" ") == 2 for name in held)
     assert len({record.name for record in records}) == len(records)
     assert bool(held) == (io == "arena")
+
+
+def test_an_id_is_one_field_for_a_reader_without_quotes() -> None:
+    assert field_id("f#0/1", ["a,b", 'c "d"\n', "e"]) == "f#0/1 a;b+c 'd' +e"
+    assert field_id("input 0", []) == "input 0"
 
 
 def test_without_an_arena_there_is_nothing_to_write(
