@@ -54,8 +54,8 @@ _COMMON = (
         type=click.Choice(["balanced", "memory"]),
         default="balanced",
         show_default=True,
-        help="Rewrites may slow an inference by a tenth at most, as modelled on a host CPU (a microcontroller may lose "
-        "more); or the least memory at any price.",
+        help="Rewrites may slow an inference by a tenth at most, as modelled on a host CPU (a "
+        "microcontroller may lose more); or the least memory at any price.",
     ),
     click.option("--exact", is_flag=True, help="Only rewrites that leave results bit-identical."),
     click.option(
