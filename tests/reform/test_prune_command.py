@@ -196,6 +196,13 @@ def test_variants_in_one_artefact(
     assert pick([large, small], {}) in (best, large)
 
 
+def test_budgets_of_bytes_take_kib() -> None:
+    assert Amount.read("64KiB", "ram") == Amount(65536.0)
+    assert Amount.read("1.5 MiB", "memory") == Amount(1572864.0)
+    with pytest.raises(ValueError, match="neither a number nor a percentage"):
+        Amount.read("64KiB", "energy")
+
+
 def test_variants_from_the_unpruned_model_to_the_budgets(tmp_path: Path, arguments: list[str]) -> None:
     report = tmp_path / "report.json"
     options = ["--budget-macs", "40%", "--variants", "3"]
