@@ -12,6 +12,7 @@ from channel_networks import Builder, QuantisedBuilder
 from corpus import shared_cases, shared_models
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from int8_channel_graphs import quantised_networks
 from known_networks import KNOWN
 from reform_harness import inputs_of, random_masks, run, run_iree
 
@@ -50,6 +51,13 @@ def check_bits(model: onnx.ModelProto, masks: Gates) -> None:
     pruned, reference = apply(model, plan_removal(network_of(model), masks)), masked(model, masks)
     for found, expected in zip(run(pruned, inputs_of(model)), run(reference, inputs_of(model)), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.data())
+def test_random_int8_networks_agree_to_the_bit(data: st.DataObject) -> None:
+    model = data.draw(quantised_networks())
+    check_bits(model, data.draw(gates(model)))
 
 
 @pytest.mark.parametrize("name", KNOWN)
