@@ -51,6 +51,8 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         file_order: Before scheduling, one op at a time; of the rewritten ops, where there are any.
         final: After everything that was asked for.
+        as_written: The arena of the model's own ops and IREE's dispatches, in the best order found for them;
+            None where none was rewritten.
         lower_bound: No order needs less.
         optimal: Whether `final.arena` is proven to be the least.
         gap: How far it may be above, as a share of it.
@@ -78,6 +80,7 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
     ram: int | None
     stock: Stock | None = None
     io: Literal["external", "arena"] = "external"
+    as_written: int | None = None
     code: int | None = None
     flash: int | None = None
     stack: int | None = None

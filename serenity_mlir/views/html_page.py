@@ -86,12 +86,13 @@ def tiles(report: Report) -> list[Tile]:
     """The figures of the whole model."""
     memory = report.memory
     before, after = memory.file_order, memory.final
-    proof = _proof(report)
+    written = "" if memory.as_written is None else f"without rewrites {size_text(memory.as_written)}"
+    arena_notes = [_from(before.arena, after.arena), written, _proof(report)]
     owner = "caller-owned" if memory.io == "external" else "in the arena while they are needed"
     ram = "slab, inputs and outputs" if memory.io == "external" else "the whole arena"
     found = [
         Tile("Live peak", _size(after.peak), _from(before.peak, after.peak)),
-        Tile("Arena", _size(after.arena), "; ".join(filter(None, [_from(before.arena, after.arena), proof]))),
+        Tile("Arena", _size(after.arena), "; ".join(filter(None, arena_notes))),
         Tile("RAM", _size(memory.ram), ram),
         Tile("Inputs", _size(memory.inputs), owner),
         Tile("Outputs", _size(memory.outputs), owner),
