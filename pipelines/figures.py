@@ -66,7 +66,7 @@ def build_report(  # noqa: PLR0913  (what there is to report)
         model=ModelInfo(_printable(source.path), source.sha256, source.format),
         target=target,
         iree_version=iree_version(),
-        memory=_memory(result, lowered.slab, choice),
+        memory=_memory(result, lowered.slab),
         schedule=_schedule(result),
         regions=[_region(item, result.plans) for item in result.schedules],
         rewrites=[*_rewrites(choice), *result.rewrites],
@@ -84,6 +84,7 @@ def build_report(  # noqa: PLR0913  (what there is to report)
         timeline=courses,
         dispatches=dispatch_infos(lowered.dispatches, choice),
         rom=None if own is None else rom(own, lowered.constants),
+        as_written=choice.before if choice is not None and choice.taken else None,
         warnings=[*(note.message for note in source.notes), *_notes(choice), *result.notes, *result.warnings],
     )
 
@@ -115,7 +116,7 @@ def _considered(item: Considered) -> NotTaken:
     return NotTaken(pattern, location, item.reason)
 
 
-def _memory(result: StreamResult, allocated: int | None, choice: Choice | None) -> Memory:
+def _memory(result: StreamResult, allocated: int | None) -> Memory:
     bound, arena = result.bound, result.final.arena
     proven = not result.warnings and bound is not None and bound == arena
     gap = None if bound is None or arena is None else (arena - bound) / arena if arena else 0.0
@@ -132,7 +133,6 @@ def _memory(result: StreamResult, allocated: int | None, choice: Choice | None) 
         ram=_ram(result, allocated),
         stock=result.stock,
         io="external" if result.whole is None else "arena",
-        as_written=choice.before if choice is not None and choice.taken else None,
     )
 
 

@@ -51,8 +51,6 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         file_order: Before scheduling, one op at a time; of the rewritten ops, where there are any.
         final: After everything that was asked for.
-        as_written: The arena of the model's own ops and IREE's dispatches, in the best order found for them;
-            None where none was rewritten.
         lower_bound: No order needs less.
         optimal: Whether `final.arena` is proven to be the least.
         gap: How far it may be above, as a share of it.
@@ -80,7 +78,6 @@ class Memory(msgspec.Struct, frozen=True, omit_defaults=True):
     ram: int | None
     stock: Stock | None = None
     io: Literal["external", "arena"] = "external"
-    as_written: int | None = None
     code: int | None = None
     flash: int | None = None
     stack: int | None = None
@@ -264,7 +261,8 @@ class Report(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
     """What `--report` and `--json` write.
 
     `timeline` is the course of memory in every region of constant sizes, in program order; files
-    have it where `--timeline` asks for it.
+    have it where `--timeline` asks for it. `as_written` is the arena in bytes of the model's own ops and
+    IREE's dispatches, in the best order found for them; None where none was rewritten.
     """
 
     schema_version: int
@@ -286,6 +284,7 @@ class Report(msgspec.Struct, Presented, frozen=True, omit_defaults=True):
     timeline: tuple[RegionTimeline, ...] = ()
     dispatches: list[DispatchInfo] = []
     rom: Rom | None = None
+    as_written: int | None = None
 
     @property
     def constants(self) -> int:

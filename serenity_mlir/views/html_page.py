@@ -86,7 +86,7 @@ def tiles(report: Report) -> list[Tile]:
     """The figures of the whole model."""
     memory = report.memory
     before, after = memory.file_order, memory.final
-    written = "" if memory.as_written is None else f"without rewrites {size_text(memory.as_written)}"
+    written = "" if report.as_written is None else f"without rewrites {size_text(report.as_written)}"
     arena_notes = [_from(before.arena, after.arena), written, _proof(report)]
     owner = "caller-owned" if memory.io == "external" else "in the arena while they are needed"
     ram = "slab, inputs and outputs" if memory.io == "external" else "the whole arena"

@@ -64,8 +64,8 @@ def memory_table(report: Report) -> Table:
             rows.append((f"IREE {name.replace('_', '-')}", bytes_text(size), "", "", "", note))
     rows.append(_compared("live peak", memory.file_order.peak, memory.final.peak, ""))
     rows.append(_compared("arena", memory.file_order.arena, memory.final.arena, proof(report)))
-    if memory.as_written is not None:
-        rows.append(_compared("arena, rewritten", memory.as_written, memory.final.arena, ""))
+    if report.as_written is not None:
+        rows.append(_compared("arena, rewritten", report.as_written, memory.final.arena, ""))
     best = memory.stock.best if memory.stock is not None else None
     rows.append(_compared("slab IREE allocates", best, memory.slab, "", known=memory.stock is not None))
     where = "not in slab" if memory.io == "external" else "in arena"
