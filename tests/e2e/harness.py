@@ -45,7 +45,7 @@ def command(tool: str, *arguments: str | Path, cwd: Path | None = None, **more: 
     """Run `tool` in a worker process, as users run it; `more` is for `subprocess.run`."""
     more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     return subprocess.run(
-        [*entry_point(tool), *map(str, arguments)], text=True, cwd=cwd, check=False, timeout=600, **more
+        [*entry_point(tool), *map(str, arguments)], text=True, cwd=cwd, check=False, timeout=1800, **more
     )
 
 
