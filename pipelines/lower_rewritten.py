@@ -46,7 +46,7 @@ class RewriteOptions:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """What is asked for, in the order of IREE's phases."""
-        few = self.balanced and self.dispatch >= QUEUED
+        few = self.balanced and self.dispatch >= QUEUED  # where dispatches are cheap, many cost no more
         regions = (region_stage(FEW if few else MANY, self.dispatch), DISPATCHES)
         return (*((REWRITES,) if self.ops else ()), *(regions if self.regions else ()))
 

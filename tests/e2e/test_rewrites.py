@@ -81,6 +81,7 @@ def test_the_slab_falls_by_a_third_and_results_agree(depthwise: bool, tmp_path: 
     _, plain = compile_model(model, tmp_path, "--no-rewrite", NO_REGIONS)
     _, report = compile_model(model, tmp_path, NO_REGIONS, "--verify", "--compare-stock")
     assert slab_of(report) <= 0.7 * slab_of(plain)
+    assert (plain.as_written, report.as_written) == (None, slab_of(plain))
     assert report.verify is not None
     assert report.verify.passed
     pattern = "split-concat-depthwise-conv" if depthwise else "split-concat-conv"

@@ -12,6 +12,8 @@ from serenity_mlir import console
 from serenity_mlir.arena import ArenaPlan
 from serenity_mlir.report import OUT_OF_TIME, Footprint, Memory, NotTaken, Report, Rewrite, Stock
 from serenity_mlir.schedulers import Schedule
+from serenity_mlir.sizes import size_text
+from serenity_mlir.views.html_page import tiles
 from serenity_mlir.views.proof_rows import plan_table, schedule_table
 from serenity_mlir.views.rows import live_table, memory_table, peak_region, steps_table, tables
 
@@ -64,12 +66,16 @@ def test_totals_are_those_of_the_report() -> None:
     assert figure(rows["RAM: slab, in, out"][1]) == memory.ram
     assert figure(rows["inputs, not in slab"][1]) == memory.inputs
     assert "arena, rewritten" not in rows
-    rewritten = memory_table(
-        msgspec.structs.replace(SHOWN.report, as_written=2 * (memory.final.arena or 0))
-    ).rows
-    (row,) = [row for row in rewritten if row[0] == "arena, rewritten"]
+    written = msgspec.structs.replace(SHOWN.report, as_written=2 * (memory.final.arena or 0))
+    (row,) = [row for row in memory_table(written).rows if row[0] == "arena, rewritten"]
     assert [figure(cell) for cell in row[1:3]] == [2 * (memory.final.arena or 0), memory.final.arena]
     assert row[4] == "2.00x"
+    notes = [
+        next(tile.note for tile in tiles(report) if tile.name == "Arena")
+        for report in (SHOWN.report, written)
+    ]
+    assert ["without rewrites" in note for note in notes] == [False, True]
+    assert size_text(2 * (memory.final.arena or 0)) in notes[1]
     assert "inputs, in arena" in {row[0] for row in memory_table(with_memory(io="arena")).rows}
 
 
